@@ -10,7 +10,7 @@ use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_
 use crate::am::token::{Kind, Token};
 use crate::base::log;
 use crate::job::{Job, fatal};
-use crate::os::sys;
+use crate::os::{layout, sys};
 use crate::sync::fixed::{AtomicBool, Ordering};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -275,14 +275,18 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
     }
 }
 
-/// `gasnet_hsl_init`. Fatal on a lock that is initialised.
+/// `gasnet_hsl_init`. Fatal on a lock that is certainly in use: this thread holds it, or it is initialised and lies in static
+/// data.
+///
+/// Elsewhere a lock that looks initialised may be what a dead one left behind. Its function has returned, or its block of the
+/// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program.
 ///
 /// # Safety
 /// `hsl` points to a lock's memory, `file` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
     // SAFETY: the caller promises that `hsl` points to a lock's memory.
-    if unsafe { magic(hsl) }.is_some() {
+    if holds(hsl) || unsafe { magic(hsl) }.is_some() && layout::is_static(hsl.cast()) {
         fatal(format_args!("gasnet_hsl_init on a lock that is initialised {}", CallSite { file, line }));
     }
     let new = gasnet_hsl_t {
@@ -357,14 +361,19 @@ pub unsafe extern "C" fn gasneti_sci_hsl_trylock_debug(
 unsafe fn before_lock(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
     // SAFETY: the caller promises that `hsl` points to a lock's memory.
     unsafe { require_live(call, hsl, place) };
+    if holds(hsl) {
+        fatal(format_args!("{call} on a lock that this thread holds {place}"));
+    }
+}
+
+/// Whether this thread holds the lock.
+fn holds(hsl: *mut gasnet_hsl_t) -> bool {
     let mut held = TOP.with(Cell::get);
-    while !held.is_null() {
-        if held == hsl {
-            fatal(format_args!("{call} on a lock that this thread holds {place}"));
-        }
+    while !held.is_null() && held != hsl {
         // SAFETY: this thread holds the lock, so it is in place and no other thread changes it.
         held = unsafe { (*held).gasneti_below }.cast();
     }
+    !held.is_null()
 }
 
 /// # Safety
