@@ -12,7 +12,9 @@ typedef struct {
 #if GASNETI_SCI_TRUE_LOCKS
   uintptr_t gasneti_state; /* the library's */
 #endif
-  uintptr_t gasneti_writer; /* the thread that writes, or 0; only that thread stores it, while it holds the lock */
+  /* The thread that writes, or 0; only that thread stores it, while it holds the lock. Where there is one thread, how often it took the lock
+   * for writing: trywrlock never fails there. */
+  uintptr_t gasneti_writer;
 #if defined(GASNET_DEBUG)
   uint32_t gasneti_readers; /* threads that read */
 #endif
@@ -25,8 +27,12 @@ typedef struct {
 #define GASNETT_RWLOCK_INITIALIZER { 0 }
 #endif
 
+#if GASNETI_SCI_TRUE_LOCKS
 /* relaxed: it equals the calling thread only if that thread stored it */
 #define GASNETI_SCI_WRITER(p) __atomic_load_n(&(p)->gasneti_writer, __ATOMIC_RELAXED)
+#else
+#define GASNETI_SCI_WRITER(p) ((p)->gasneti_writer ? GASNETI_SCI_SELF() : 0)
+#endif
 #define GASNETI_SCI_SET_WRITER(p, thread) __atomic_store_n(&(p)->gasneti_writer, (thread), __ATOMIC_RELAXED)
 #if defined(GASNET_DEBUG)
 #define GASNETI_SCI_READERS(p) __atomic_load_n(&(p)->gasneti_readers, __ATOMIC_RELAXED)
@@ -68,17 +74,21 @@ GASNETI_SCI_INLINE int gasneti_sci_rwlock_tryrdlock(gasnett_rwlock_t *p) {
 GASNETI_SCI_INLINE int gasneti_sci_rwlock_trywrlock(gasnett_rwlock_t *p) {
 #if GASNETI_SCI_TRUE_LOCKS
   if (!gasneti_sci_tools_try_write_lock(&p->gasneti_state)) return EBUSY;
-#endif
   GASNETI_SCI_SET_WRITER(p, GASNETI_SCI_SELF());
+#else
+  p->gasneti_writer++;
+#endif
   return 0;
 }
 GASNETI_SCI_INLINE void gasneti_sci_rwlock_unlock(gasnett_rwlock_t *p, const char *file, int line) {
   int writes = GASNETI_SCI_WRITER(p) == GASNETI_SCI_SELF();
   GASNETI_SCI_LOCK_DEMAND(writes || GASNETI_SCI_READERS(p), "gasnett_rwlock_unlock: this thread does not hold the lock");
   if (writes) {
-    GASNETI_SCI_SET_WRITER(p, 0);
 #if GASNETI_SCI_TRUE_LOCKS
+    GASNETI_SCI_SET_WRITER(p, 0);
     gasneti_sci_tools_write_unlock(&p->gasneti_state);
+#else
+    p->gasneti_writer--;
 #endif
   } else {
     GASNETI_SCI_ADD_READER(p, -1);
