@@ -35,6 +35,7 @@ fn main() {
         "api/ex/srcdesc",
         "api/ex/rma",
         "api/ex/vis",
+        "api/vis",
         "api/ex/atomic",
         "api/ex/team",
         "api/ex/coll",

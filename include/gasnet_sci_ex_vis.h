@@ -23,7 +23,6 @@ typedef gasnet_memvec_t const *gasneti_sci_pieces_t;
 #define GASNETI_SCI_PIECES(list) ((gasneti_sci_pieces_t)(const void *)(list))
 
 #if defined(GASNETI_SCI_VIS_INLINE)
-/* Empty transfers are calls: a handler may be armed. */
 #define GASNETI_SCI_EX_FEW_DO(condition, side, copied)                                                               \
   if (condition) {                                                                                                   \
     const gasnet_node_t node = gasneti_sci_jobrank(tm, rank);                                                        \
@@ -48,7 +47,7 @@ GASNETI_SCI_INLINE size_t gasneti_sci_do_ex_putv(uint32_t how, gex_TM_t tm, gex_
                                                  gex_Memvec_t const *dstlist, size_t srccount, gex_Memvec_t const *srclist,
                                                  gex_Flags_t flags) {
   const gasneti_sci_pieces_t dst = GASNETI_SCI_PIECES(dstlist), src = GASNETI_SCI_PIECES(srclist);
-  GASNETI_SCI_EX_FEW_DO(dstcount && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dst, src), 0,
+  GASNETI_SCI_EX_FEW_DO(GASNETI_SCI_FEW_LISTS(dstcount, srccount, dst, src), 0,
                         gasneti_sci_few_pieces(dst, src, dstcount, move))
   return gasneti_sci_ex_putv(how, tm, rank, dstcount, dst, srccount, src, flags);
 }
@@ -56,21 +55,21 @@ GASNETI_SCI_INLINE size_t gasneti_sci_do_ex_getv(uint32_t how, gex_TM_t tm, size
                                                  gex_Rank_t rank, size_t srccount, gex_Memvec_t const *srclist,
                                                  gex_Flags_t flags) {
   const gasneti_sci_pieces_t dst = GASNETI_SCI_PIECES(dstlist), src = GASNETI_SCI_PIECES(srclist);
-  GASNETI_SCI_EX_FEW_DO(dstcount && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dst, src), 1,
+  GASNETI_SCI_EX_FEW_DO(GASNETI_SCI_FEW_LISTS(dstcount, srccount, dst, src), 1,
                         gasneti_sci_few_pieces(dst, src, dstcount, move))
   return gasneti_sci_ex_getv(how, tm, dstcount, dst, rank, srccount, src, flags);
 }
 GASNETI_SCI_INLINE size_t gasneti_sci_do_ex_puti(uint32_t how, gex_TM_t tm, gex_Rank_t rank, size_t dstcount,
                                                  void *const *dstlist, size_t dstlen, size_t srccount,
                                                  void *const *srclist, size_t srclen, gex_Flags_t flags) {
-  GASNETI_SCI_EX_FEW_DO(dstcount && dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 0,
+  GASNETI_SCI_EX_FEW_DO(dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 0,
                         gasneti_sci_few_places(dstlist, srclist, dstcount, dstlen, move))
   return gasneti_sci_ex_puti(how, tm, rank, dstcount, dstlist, dstlen, srccount, srclist, srclen, flags);
 }
 GASNETI_SCI_INLINE size_t gasneti_sci_do_ex_geti(uint32_t how, gex_TM_t tm, size_t dstcount, void *const *dstlist,
                                                  size_t dstlen, gex_Rank_t rank, size_t srccount, void *const *srclist,
                                                  size_t srclen, gex_Flags_t flags) {
-  GASNETI_SCI_EX_FEW_DO(dstcount && dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 1,
+  GASNETI_SCI_EX_FEW_DO(dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 1,
                         gasneti_sci_few_places(dstlist, srclist, dstcount, dstlen, move))
   return gasneti_sci_ex_geti(how, tm, dstcount, dstlist, dstlen, rank, srccount, srclist, srclen, flags);
 }

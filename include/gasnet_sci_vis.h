@@ -77,7 +77,8 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
   const size_t n = count[1], rows = levels == 2 ? count[2] : 1;
   const uintptr_t dst_step = dststrides[0], src_step = srcstrides[0];
   size_t i, j;
-  if (n > gasneti_sci_few || rows > gasneti_sci_few || n * rows > gasneti_sci_few) return 0;
+  /* Empty transfers are calls, as those of lists are. */
+  if (n - 1 >= gasneti_sci_few || rows - 1 >= gasneti_sci_few || n * rows > gasneti_sci_few) return 0;
 #define GASNETI_SCI_FEW_ROW(N)                                                                                       \
   for (i = 0; i < n; i++) GASNETI_SCI_FEW_PIECE(to + i * dst_step, from + i * src_step, N)
   if (rows == 1) {
@@ -94,7 +95,8 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
 
 /* ---- the verbs: inline if possible, else the library's ---- */
 
-#define GASNETI_SCI_FEW_LISTS(n, m, dst, src) ((n) == (m) && (n) <= gasneti_sci_few && (dst) && (src))
+/* Empty transfers are calls: a handler may be armed. The numbers are unsigned, so that 0 less 1 is above every limit. */
+#define GASNETI_SCI_FEW_LISTS(n, m, dst, src) ((n) == (m) && (n) - 1 < gasneti_sci_few && (dst) && (src))
 
 /* `move`: the numbers to add to addresses of the destination and of the source; `side`: which of the two is remote.
  * A put ends with a release fence and a get with an acquire fence. Neither costs anything on x86-64. (The sync of a

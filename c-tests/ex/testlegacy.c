@@ -1,10 +1,12 @@
 /* A client of GASNet-1 that also uses GASNet-EX: types are the same, objects can be asked for, handles are events, and handlers of
- * either registration take messages of both. Contract: ex-core.md sections 3, 5.2, 18. Options: none. Positional: bytes (4096). */
+ * either registration take messages of both. A handler that gex_VIS_SetPeerCompletionHandler arms is that of the next put by any name.
+ * Contract: ex-core.md sections 3, 5.2, 18; ex-rma.md sections 9, 10. Options: none. Positional: bytes (4096). */
 #include <gasnet.h>
+#include <gasnet_vis.h>
 
 #include "testexam.h"
 
-enum { G1_REQ = 130, G1_REP, EX_REQ = 200, EX_REP };
+enum { G1_REQ = 130, G1_REP, EX_REQ = 200, EX_REP, EX_DONE };
 static volatile int g1_replies, ex_replies;
 static gex_Rank_t *pr;
 static gasnet_node_t **pn = &pr;
@@ -38,9 +40,59 @@ static void ex_req(gex_Token_t token, gex_AM_Arg_t a) {
 }
 static void ex_rep(gex_Token_t token, gex_AM_Arg_t a) { (void)token, (void)a, ex_replies++; }
 
+/* Peer completion. Each put brings its number to the target, and to the handler there, which finds it at the same place. */
+#define PUTS 18
+static volatile unsigned done[PUTS];
+static unsigned char *own;
+static size_t block; /* of each node, in the segment of every other */
+static void ex_done(gex_Token_t token, void *buf, size_t n) {
+  gex_Token_Info_t info;
+  uint32_t sent[2];
+  (void)gex_Token_Info(token, &info, GEX_TI_SRCRANK | GEX_TI_IS_REQ);
+  CHECK(n == sizeof sent && !info.gex_is_req);
+  memcpy(sent, buf, sizeof sent);
+  CHECK(sent[0] < PUTS);
+  if (sent[0] >= PUTS) return;
+  if (sent[1]) CHECK(memcmp(own + block * (size_t)info.gex_srcrank + 8 * sent[0], sent, sizeof sent) == 0); /* not an empty put */
+  done[sent[0]]++;
+}
+/* All forms of all shapes, first with bytes, then empty. */
+static void completions(gasnet_node_t node, unsigned char *there) {
+  static uint32_t sent[PUTS][2];
+  const size_t far[1] = {8}, near[1] = {4};
+  gasnet_handle_t handles[PUTS];
+  unsigned k, n = 0;
+  for (k = 0; k < PUTS; k++) {
+    const size_t pieces = k < PUTS / 2 ? 2 : 0, rows[2] = {4, pieces};
+    unsigned char *to = there + 8 * k, *from = (unsigned char *)sent[k];
+    void *dst[2], *src[2];
+    gasnet_memvec_t d[2], s[2];
+    dst[0] = d[0].addr = to, dst[1] = d[1].addr = to + 4, src[0] = s[0].addr = from, src[1] = s[1].addr = from + 4;
+    d[0].len = d[1].len = s[0].len = s[1].len = 4;
+    sent[k][0] = k, sent[k][1] = (uint32_t)pieces;
+    gex_VIS_SetPeerCompletionHandler(EX_DONE, sent[k], sizeof sent[k], 0);
+    switch (k % 9) {
+      case 0: gasnet_putv_bulk(node, pieces, d, pieces, s); break;
+      case 1: handles[n++] = gasnet_putv_nb_bulk(node, pieces, d, pieces, s); break;
+      case 2: gasnet_putv_nbi_bulk(node, pieces, d, pieces, s); break;
+      case 3: gasnet_puti_bulk(node, pieces, dst, 4, pieces, src, 4); break;
+      case 4: handles[n++] = gasnet_puti_nb_bulk(node, pieces, dst, 4, pieces, src, 4); break;
+      case 5: gasnet_puti_nbi_bulk(node, pieces, dst, 4, pieces, src, 4); break;
+      case 6: gasnet_puts_bulk(node, to, near, from, near, rows, 1); break;
+      case 7: handles[n++] = gasnet_puts_nb_bulk(node, to, near, from, near, rows, 1); break;
+      case 8: gasnet_puts_nbi_bulk(node, to, near, from, near, rows, 1); break;
+    }
+    gasnet_puts_bulk(node, there + 8 * PUTS, far, from, near, rows, 1); /* has none */
+gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0);
+  }
+  gasnet_wait_syncnb_all(handles, n);
+  gasnet_wait_syncnbi_puts();
+}
+
 int main(int argc, char **argv) {
   gasnet_handlerentry_t old[2];
-  gex_AM_Entry_t rows[] = {ROW(EX_REQ, ex_req, SHORT, REQUEST, 1, NULL), ROW(EX_REP, ex_rep, SHORT, REPLY, 1, NULL)};
+  gex_AM_Entry_t rows[] = {ROW(EX_REQ, ex_req, SHORT, REQUEST, 1, NULL), ROW(EX_REP, ex_rep, SHORT, REPLY, 1, NULL),
+                           ROW(EX_DONE, ex_done, MEDIUM, REPLY, 0, NULL)};
   gasnet_seginfo_t *seg;
   size_t n = argc > 1 && atoi(argv[1]) > 0 ? (size_t)atoi(argv[1]) : 4096;
   unsigned char *src, *back;
@@ -58,7 +110,7 @@ int main(int argc, char **argv) {
   CHECK(sizeof(gex_Memvec_t) == sizeof(gasnet_memvec_t));
   CHECK(gasnet_AMMaxArgs() == gex_AM_MaxArgs() && gasnet_AMMaxLongRequest() == gex_AM_LUBRequestLong() && gasnet_AMMaxLongReply() == gex_AM_LUBReplyLong());
   CHECK(gasnet_AMMaxMedium() == (gex_AM_LUBRequestMedium() < gex_AM_LUBReplyMedium() ? gex_AM_LUBRequestMedium() : gex_AM_LUBReplyMedium()));
-  MUST(gex_EP_RegisterHandlers(ep, rows, 2)); /* more handlers after attach */
+  MUST(gex_EP_RegisterHandlers(ep, rows, 3)); /* more handlers after attach */
   gex_HSL_Lock(&hsl);
   gasnet_hsl_unlock(&hsl);
   CHECK(gex_HSL_Trylock(&hsl) == GASNET_OK);
@@ -103,6 +155,23 @@ int main(int argc, char **argv) {
     }
 #endif
   }
+#if !GASNET_SEGMENT_EVERYTHING
+  if (n >= 256) {
+    unsigned k, all = 0;
+    BARRIER(); /* nobody reads what the puts of above have written */
+    own = (unsigned char *)seg[me].addr, block = n;
+    BARRIER();
+    for (i = 0; i < nodes; i++) completions(i, (unsigned char *)seg[i].addr + n * me);
+    BARRIER();
+    for (k = 0; k < 5000 && all < nodes * PUTS; k++) {
+      unsigned j;
+      gasnet_AMPoll(), gasnett_nsleep(1000000);
+      for (all = j = 0; j < PUTS; j++) all += done[j];
+    }
+    for (k = 0; k < PUTS; k++)
+      if (done[k] != nodes) errors++, say("ERROR: put %u had %u handlers for %u nodes", k, done[k], (unsigned)nodes);
+  }
+#endif
   CHECK(g1_replies == ex_replies);
   free(src), free(back), free(seg);
   return end();

@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   size_t count[2] = {4, 4};
   ptrdiff_t strides[2] = {0, 64}, fine[2] = {8, 64};
   gex_Memvec_t a[2], b[1];
-  begin("testrmabad", &argc, &argv);
+  begin_with(GEX_FLAG_USES_GASNET1, "testrmabad", &argc, &argv);
   attach(AREA);
   peer = (me + 1) % nodes;
   to = (unsigned char *)base_of(peer);
@@ -94,9 +94,13 @@ int main(int argc, char **argv) {
       gex_Event_Wait(e);
       if (gex_Event_Test(e) == GASNET_OK) return end();
       break;
+    case 34: /* in debug builds: a get of GASNet-1 where a put is due */
+      gex_VIS_SetPeerCompletionHandler(200, local, 8, 0);
+      gasnet_geti_bulk(1, own, 8, peer, 2, places, 4);
+      break;
     default: say("ERROR: no mistake %d", number), errors++;
   }
-  if (number == 0 && me == 0) say("33 mistakes");
+  if (number == 0 && me == 0) say("34 mistakes");
   if (number && me == 0) say("ERROR: still alive"), errors++;
   return end();
 }

@@ -15,6 +15,7 @@ pub mod hsl;
 mod threads;
 pub mod tools;
 mod verbose;
+pub mod vis;
 
 use crate::base::error::{Error, Kind};
 use crate::base::log;

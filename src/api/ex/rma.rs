@@ -21,7 +21,7 @@ use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `GEX_EVENT_NO_OP`, and what the `int` forms return for it.
-pub(super) const NO_OP: usize = 1;
+pub(in crate::api) const NO_OP: usize = 1;
 
 /// `GEX_FLAG_PEER_NEVER_NBRHD` and `GEX_FLAG_PEER_NEVER_SELF`.
 const NEVER_NEAR: u32 = 1 << 14;

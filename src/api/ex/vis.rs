@@ -6,25 +6,21 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::objects::{self, gasneti_sci_tm_t};
-use super::rma::{NO_OP, is_refused};
+use super::rma::is_refused;
 use crate::am::Am;
 use crate::api::constants::*;
-use crate::api::g1::reach;
 use crate::api::g1::rma::engines;
 use crate::api::g1::vis::{OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, vector};
 use crate::api::must;
+use crate::api::vis::{Armed, start_slow, take_armed};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::sync::fixed::{AtomicBool, Ordering};
 use crate::trace;
-use crate::verbs::{Begun, Flags, Local, Target};
+use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, Piece, What};
 use crate::vis::signed::Signed;
-use crate::vis::{MAX_COMPLETION, Verb, check};
-use crate::xfer::home::Set;
-use crate::xfer::wait::How;
-use std::cell::RefCell;
+use crate::vis::{Verb, check};
 use std::ffi::c_void;
 
 /// Bit of `how`: a debug client, whose arguments are checked.
@@ -41,20 +37,6 @@ const NAMES: [[&str; 3]; 6] = [
     ["gex_VIS_StridedPutBlocking", "gex_VIS_StridedPutNB", "gex_VIS_StridedPutNBI"],
     ["gex_VIS_StridedGetBlocking", "gex_VIS_StridedGetNB", "gex_VIS_StridedGetNBI"],
 ];
-
-/// A handler that the client wants to be run at the target of its next put.
-struct Armed {
-    handler: u8,
-    payload: Box<[u8]>,
-}
-
-thread_local! {
-    /// That of this thread's next put.
-    static ARMED: RefCell<Option<Armed>> = const { RefCell::new(None) };
-}
-
-/// Some thread has armed a handler. Few programs do, and the others need not look.
-static ANY_ARMED: AtomicBool = AtomicBool::new(false);
 
 /// What the client describes.
 enum Shape<'a> {
@@ -130,20 +112,6 @@ impl Call {
     fn is_checked(self) -> bool {
         self.how & GASNETI_SCI_VIS_CHECKED != 0
     }
-
-    /// Takes the handler that this thread has armed, if this is a put.
-    fn armed(self) -> Result<Option<Armed>, Error> {
-        if !ANY_ARMED.load(Ordering::Relaxed) {
-            return Ok(None); // Relaxed: the thread that armed sees its own store
-        }
-        if self.verb.is_put() {
-            return Ok(ARMED.try_with(RefCell::take).unwrap_or_default()); // gone when the thread ends
-        }
-        if self.is_checked() && ARMED.try_with(|armed| armed.borrow().is_some()).unwrap_or(false) {
-            return bad_arg(format_args!("a get between gex_VIS_SetPeerCompletionHandler and its put"));
-        }
-        Ok(None)
-    }
 }
 
 /// Makes the transfer that `describe` returns: its root event, 0 if it is complete or has none, or `NO_OP`.
@@ -153,7 +121,7 @@ impl Call {
 /// local side here until the operation is synced, the remote side in the segment of the target.
 unsafe fn transfer<'a>(call: Call, describe: impl FnOnce() -> Result<Shape<'a>, Error>) -> usize {
     must(call.name(), || {
-        let (shape, armed) = (describe()?, call.armed()?);
+        let (shape, armed) = (describe()?, take_armed(call.verb)?);
         let blocking = call.form() == GASNETI_SCI_VIS_BLOCKING as usize;
         if call.is_checked() && call.flags & ENABLE_LEAF_LC != 0 && (blocking || !call.verb.is_put()) {
             return bad_arg(format_args!("GEX_FLAG_ENABLE_LEAF_LC is for puts of the NB and NBI forms"));
@@ -193,6 +161,7 @@ fn check_nothing(shape: &Shape<'_>) -> Result<usize, Error> {
 /// As [`transfer`].
 #[inline(always)]
 unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) -> Result<usize, Error> {
+    let flags = Flags(call.flags & Flags::IMMEDIATE.0);
     let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
     let direct = |what: &Option<What<'_>>| match (shape, what) {
         (_, None) => true,
@@ -214,34 +183,11 @@ unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) 
             }
             return Ok(0);
         }
-        return start_slow(call, node, what.as_ref(), None);
+        return start_slow(call.verb, call.form(), node, what.as_ref(), flags, None);
     }
     let what = shape.what();
     let left = if direct(&what) { None } else { what.as_ref() };
-    start_slow(call, node, left, armed)
-}
-
-/// Starts what cannot be done at once: `what`, if anything is left, and the message for the handler that is armed.
-#[inline(never)]
-fn start_slow(call: Call, node: u32, what: Option<&What<'_>>, armed: Option<Armed>) -> Result<usize, Error> {
-    let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
-    let set = if call.verb.is_put() { Set::Puts } else { Set::Gets };
-    let how = [How::Blocking, How::Event(Local::Later), How::Implicit(set, Local::Later)][call.form()];
-    if matches!(how, How::Implicit(..)) {
-        reach::note_implicit();
-    }
-    // The handler must be run once, so the call that has one is not refused.
-    let flags = if armed.is_some() { Flags::NONE } else { Flags(call.flags & Flags::IMMEDIATE.0) };
-    let root = on.transfer(how, |c| {
-        let begun = match what {
-            Some(what) => vis.start(on, to, call.verb, what, flags, c)?,
-            None => Begun::Complete,
-        };
-        let Some(Armed { handler, payload }) = armed else { return Ok(begun) };
-        vis.complete(on.am, to, handler, &payload, c)?;
-        Ok(Begun::InFlight)
-    })?;
-    Ok(root.unwrap_or(NO_OP))
+    start_slow(call.verb, call.form(), node, left, flags, armed)
 }
 
 /// Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
@@ -417,27 +363,4 @@ pub unsafe extern "C" fn gasneti_sci_ex_gets(
     let describe = || unsafe { section(start, [dststrides, srcstrides], elemsz, count, levels) };
     // SAFETY: the caller promises a team, and that the memory described is accessible until the operation is synced.
     unsafe { transfer(call, describe) }
-}
-
-/// Arms a handler: it is run at the target of this thread's next put, with a copy of `nbytes` bytes. 0 disarms.
-///
-/// # Safety
-/// `source` is readable for `nbytes` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_ex_arm(handler: u8, source: *const c_void, nbytes: usize) {
-    must("gex_VIS_SetPeerCompletionHandler", || {
-        if handler == 0 {
-            ARMED.with(RefCell::take);
-            return Ok(());
-        }
-        if nbytes > MAX_COMPLETION {
-            return bad_arg(format_args!("{nbytes} bytes; the limit is {MAX_COMPLETION}"));
-        }
-        // SAFETY: the caller promises `nbytes` readable bytes.
-        let payload = unsafe { slice("source_addr", source.cast::<u8>(), nbytes) }?;
-        ANY_ARMED.store(true, Ordering::Relaxed); // Relaxed: as in `armed`
-        reach::stop_few();
-        ARMED.with(|armed| armed.replace(Some(Armed { handler, payload: payload.into() })));
-        Ok(())
-    });
 }

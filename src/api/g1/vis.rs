@@ -6,17 +6,15 @@
 use super::rma::{check_node, engines};
 use crate::am::Am;
 use crate::api::constants::*;
+use crate::api::vis::{Armed, start_slow, take_armed};
 use crate::api::{die, must};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
 use crate::trace::{self, TracedOp};
-use crate::verbs::{Flags, Local, Target};
+use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Verb, check};
-use crate::xfer::Engines;
-use crate::xfer::home::Set;
-use crate::xfer::wait::How;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `gasnet_memvec_t`. The header defines it itself, before these prototypes.
@@ -72,27 +70,27 @@ unsafe fn transfer<'a>(
     let run = || {
         let on = engines()?;
         check_node(on.am, node)?;
-        let (Some(what), to) = (describe()?, Target::node(node)) else { return Ok(0) };
+        let (armed, what, to) = (take_armed(call)?, describe()?, Target::node(node));
+        let Some(what) = what else { return without_bytes(call, how, node, armed) };
         // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
         if unsafe { Job::attached()?.vis().direct(on, to, call, &what) } {
+            if armed.is_some() {
+                return without_bytes(call, how, node, armed);
+            }
             if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
                 on.am.poll();
             }
             return Ok(0);
         }
-        start(on, to, call, how, &what)
+        start_slow(call, how as usize, node, Some(&what), Flags::NONE, armed)
     };
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
 }
 
-/// Starts a transfer that cannot be done at once. It does not ask for IMMEDIATE, so the engine never refuses. Returns
-/// the handle, 0 if the transfer is complete or has none.
-#[inline(never)]
-fn start(on: Engines<'static, Host>, to: Target, call: Verb, how: u32, what: &What<'_>) -> Result<usize, Error> {
-    let vis = Job::attached()?.vis();
-    let set = if call.is_put() { Set::Puts } else { Set::Gets };
-    let how = [How::Blocking, How::Event(Local::Later), How::Implicit(set, Local::Later)][how as usize];
-    on.transfer(how, |c| vis.start(on, to, call, what, Flags::NONE, c)).map(Option::unwrap_or_default)
+/// The end of a call whose bytes, if any, are at the target: the handler that is armed. Returns as [`transfer`].
+#[inline(always)]
+fn without_bytes(call: Verb, how: u32, node: u32, armed: Option<Armed>) -> Result<usize, Error> {
+    if armed.is_none() { Ok(0) } else { start_slow(call, how as usize, node, None, Flags::NONE, armed) }
 }
 
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
