@@ -172,6 +172,24 @@ static void aggregates(gasnet_image_t image) {
     }
 }
 
+/* A group of images' calls that a call of the node ends: both are of one team. */
+static void ended_by_node(gasnet_image_t image) {
+  const int flags = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC;
+  int first = image == 0 ? 4711 : 0, last = image == 0 ? 5 : 0, of_node = 3;
+  gasnet_coll_handle_t ignored, h = GASNET_COLL_INVALID_HANDLE;
+  coll_meet();
+  if (image == 0) usleep(20000);
+  ignored = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &first, 0, &first, sizeof first, flags | GASNET_COLL_AGGREGATE);
+  (void)ignored;
+  if (coll_localof(image) == 0) {
+    h = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &of_node, nodes - 1, &of_node, sizeof of_node, flags | GASNET_COLL_NO_IMAGES);
+    gasnet_coll_wait_sync(h);
+    CHECK(first == 4711 && of_node == 3, "a group that a node's call ends: %d, %d", first, of_node);
+  }
+  gasnet_coll_broadcast(GASNET_TEAM_ALL, &last, 0, &last, sizeof last, flags);
+  CHECK(first == 4711 && last == 5, "after a group: %d, %d", first, last);
+}
+
 /* Larger than the stage, on the heap and in the segment. */
 static void large(gasnet_image_t image) {
   size_t n = 3000001;
@@ -247,6 +265,7 @@ static void every_part(gasnet_image_t image) {
   mixed(image);
   allsync(image);
   aggregates(image);
+  ended_by_node(image);
   many(image);
   ahead(image);
   large(image);

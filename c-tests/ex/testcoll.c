@@ -35,6 +35,28 @@ static void calls(old_kind k, int sync, int nb, long iters) {
   BARRIER();
 }
 
+/* Collectives of GASNet-EX between the calls of a group are no part of it, and do not end it. The first member of the group waits for a
+ * slow root, while the other calls of the last process are done at once. */
+static void beside_groups(void) {
+  const int flags = GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC;
+  int turn;
+  for (turn = 0; turn < 3; turn++) {
+    int first = me == 0 ? 4711 + turn : 0, beside[2] = {7, 0}, last = 5;
+    gex_Event_t event = GEX_EVENT_INVALID, ignored, group;
+    BARRIER();
+    if (me == 0) gasnett_nsleep(20000000);
+    ignored = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &first, 0, &first, sizeof first, flags | GASNET_COLL_AGGREGATE);
+    (void)ignored;
+    if (turn == 0) event = gex_Coll_BroadcastNB(tm, nodes - 1, &beside[1], &beside[0], sizeof(int), 0);
+    if (turn == 1) event = gex_Coll_ReduceToOneNB(tm, 0, &beside[1], &beside[0], GEX_DT_I32, 4, 1, GEX_OP_MAX, NULL, NULL, 0);
+    group = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &last, nodes - 1, &last, sizeof last, flags);
+    gasnet_coll_wait_sync(group);
+    CHECK(first == 4711 + turn && last == 5);
+    gex_Event_Wait(event);
+    if (turn == 0 || (turn == 1 && me == 0)) CHECK(beside[1] == 7);
+  }
+}
+
 int main(int argc, char **argv) {
   static const testperf_option table[] = {OPT_POLLERS};
   static const char usage[] = "testcoll [-p N up to 64 (PAR)] [iters [threads]]";
@@ -57,6 +79,7 @@ int main(int argc, char **argv) {
     us = now_us() - us;
     if (me == 0) say("%-10s %10.3f us each", old_name[k], us / (6 * (double)iters));
   }
+  beside_groups();
   stop_pollers();
   return end();
 }

@@ -1,5 +1,8 @@
 //! Starts a collective: chooses the algorithm, calls it, and finds the handle that counts it.
 //!
+//! Calls of GASNet-1 with `AGGREGATE` form a group with the next call of their thread on the same team (contract: coll.md §7). Those of
+//! GASNet-EX and of mail boxes belong to no group, and end none.
+//!
 //! Must not know: how bytes move, how members agree.
 
 use super::call::{Call, Kind, flags};
@@ -24,17 +27,15 @@ fn thread() -> usize {
 }
 
 impl<A: Mapped> Coll<A> {
-    /// Runs a collective. With `blocking`, returns 0 when it is done. Otherwise returns its handle, or 0 if it is
-    /// already done.
+    /// Runs a collective of GASNet-1. With `blocking`, returns 0 when it is done. Otherwise returns its handle, or 0 if it
+    /// is already done.
     pub fn run(&'static self, team: TeamRef<A>, call: Call, blocking: bool) -> Result<usize, Error> {
         if blocking && call.has(flags::AGGREGATE) {
             return bad_arg(format_args!("GASNET_COLL_AGGREGATE with a blocking call"));
         }
         let several = matches!(team.images, Images::Many(_));
         if blocking && !several && !self.is_aggregate_open(&team) {
-            let algorithm = self.algorithm(&team, &call);
-            let cx = Context::new(self, team, phases(&call, algorithm), Some(&call));
-            self.block_on(perform(cx, call));
+            self.run_now(team, call);
             return Ok(0);
         }
         let stay = call.has(flags::AGGREGATE);
@@ -56,11 +57,27 @@ impl<A: Mapped> Coll<A> {
         Ok(event)
     }
 
+    /// Runs a collective that belongs to no group, and returns when it is done.
+    pub fn run_now(&'static self, team: TeamRef<A>, call: Call) {
+        self.block_on(self.perform(&team, call));
+    }
+
+    /// Starts a collective that belongs to no group. Returns its event; 0: it is done.
+    pub fn run_alone(&'static self, team: TeamRef<A>, call: Call) -> Result<usize, Error> {
+        let work = Work::Future(Box::pin(self.perform(&team, call)));
+        self.begin(team, work, true)
+    }
+
+    /// The collective itself. It takes its sequence number here, not when it is first polled.
+    fn perform(&'static self, team: &TeamRef<A>, call: Call) -> impl Future<Output = ()> + Send + use<A> {
+        let algorithm = self.algorithm(team, &call);
+        let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
+        perform(cx, call)
+    }
+
     /// Starts a collective of a node, and returns what counts it; `None` if it is done.
     fn run_beside(&'static self, team: TeamRef<A>, call: Call, stay: bool) -> Result<Option<Taken>, Error> {
-        let algorithm = self.algorithm(&team, &call);
-        let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
-        let mut task = Task::new(Work::Future(Box::pin(perform(cx, call))));
+        let mut task = Task::new(Work::Future(Box::pin(self.perform(&team, call))));
         let done = task.poll(&team, self.am);
         if done && !stay && !self.is_aggregate_open(&team) {
             return Ok(None);
@@ -94,13 +111,9 @@ impl<A: Mapped> Coll<A> {
         taken.1.start();
         let me = team.me();
         let image = IMAGE.get() as usize - 1 - team.images.first(me);
-        let begin = |call: Call| {
-            let algorithm = self.algorithm(&team, &call);
-            let cx = Context::new(self, team.clone(), phases(&call, algorithm), Some(&call));
-            (cx, call)
-        };
-        if let Some(((cx, call), counting)) = queue.call((&team.images, me, image), call, taken, begin) {
-            let mut task = Task { work: Work::Future(Box::pin(perform(cx, call))), counting };
+        let begin = |call: Call| self.perform(&team, call);
+        if let Some((collective, counting)) = queue.call((&team.images, me, image), call, taken, begin) {
+            let mut task = Task { work: Work::Future(Box::pin(collective)), counting };
             if task.poll(&team, self.am) {
                 task.finish();
             } else {
@@ -113,8 +126,14 @@ impl<A: Mapped> Coll<A> {
     pub(super) fn is_aggregate_open(&self, team: &Team<A>) -> bool {
         self.open.with(|open| {
             let open = open.borrow();
-            !open.is_empty() && open.iter().any(|(t, id, _)| (*t, *id) == (thread(), team.id))
+            !open.is_empty() && open.iter().any(|(t, id, _)| (*t, *id) == (thread(), self.group_team(team)))
         })
+    }
+
+    /// The id of a team, as far as groups are concerned: clients have one name for the team of all nodes and that of all images.
+    fn group_team(&self, team: &Team<A>) -> u64 {
+        let by_image = self.by_image.get().is_some_and(|(images, _)| images.id == team.id);
+        if by_image { self.all.id } else { team.id }
     }
 
     /// The operation that counts the next collective of this thread on `team`: that of the open aggregate, or a new one.
@@ -122,7 +141,8 @@ impl<A: Mapped> Coll<A> {
     fn group(&self, team: &Team<A>, stay: bool) -> Result<Taken, Error> {
         self.open.with(|open| {
             let mut open = open.borrow_mut();
-            let found = open.iter().position(|(t, id, _)| (*t, *id) == (thread(), team.id));
+            let key = (thread(), self.group_team(team));
+            let found = open.iter().position(|(t, id, _)| (*t, *id) == key);
             if let Some(at) = found {
                 let taken = open[at].2;
                 if !stay {
@@ -132,7 +152,7 @@ impl<A: Mapped> Coll<A> {
             }
             let taken = home::take().ok_or_else(full)?;
             if stay {
-                open.push((thread(), team.id, taken));
+                open.push((key.0, key.1, taken));
             }
             Ok(taken)
         })

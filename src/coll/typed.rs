@@ -72,7 +72,7 @@ impl<A: Mapped> Coll<A> {
             && !self.debug
             && is_short(team.members(), call.each)
             && !self.form(&team, Kind::ReduceAll).levels;
-        let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run(team, call, false) };
+        let (true, Some(Combine::Operator(how))) = (short, call.reduction) else { return self.run_alone(team, call) };
         let cx = Context::new(self, team, 1, None);
         let mut exchange = Exchange::new(cx, how, call.dst(0, call.each), &call.src(0, call.each));
         if (0..LOOKS).any(|_| exchange.step()) {
@@ -83,7 +83,7 @@ impl<A: Mapped> Coll<A> {
     }
 
     /// Starts `work` beside the caller. With `may_look` it runs as far as it gets first, and is perhaps done.
-    fn begin(&self, team: TeamRef<A>, work: Work, may_look: bool) -> Result<usize, Error> {
+    pub(super) fn begin(&self, team: TeamRef<A>, work: Work, may_look: bool) -> Result<usize, Error> {
         let mut task = Task::new(work);
         if may_look && task.poll(&team, self.am) {
             self.serve_now_and_then();

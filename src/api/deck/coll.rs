@@ -60,7 +60,7 @@ fn run(
         origin: None,
     };
     if !deck.survives() {
-        coll.run(coll.team(ALL)?, call(to, from), true)?;
+        coll.run_now(coll.team(ALL)?, call(to, from));
         return Ok(());
     }
     // Bytes may come after the call has failed, so they come to memory of the library's, which is kept then.
@@ -78,7 +78,7 @@ fn run(
     let (source, target) = (kept(source_len)?, kept(target_len)?);
     // SAFETY: the caller promises as many readable bytes, for which the source has room.
     unsafe { source.at().copy_from_nonoverlapping(from.cast(), source_len) };
-    let event = coll.run(coll.team(ALL)?, call(target.at().cast(), source.at().cast()), false)?;
+    let event = coll.run_alone(coll.team(ALL)?, call(target.at().cast(), source.at().cast()))?;
     // They are freed only after a success.
     let (source, target) = (ManuallyDrop::new(source), ManuallyDrop::new(target));
     await_all(coll, deck, event)?;
