@@ -19,7 +19,7 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
-use crate::os::sys;
+use crate::os::{signal_stack, sys};
 use crate::sci::{Effort, Interrupt};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
@@ -430,6 +430,7 @@ impl Waiter {
     /// Sleeps. True if the last look found something, so that there was no sleep.
     #[cold]
     fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, rest: Rest, poll: impl Fn(Look) -> bool) -> bool {
+        signal_stack::provide();
         interrupt.arm();
         // Look once more: a peer that published before it could see the word set has woken nobody.
         let mut found = poll(Look::Last);

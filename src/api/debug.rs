@@ -10,7 +10,7 @@ use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_
 use crate::am::token::{Kind, Token};
 use crate::base::log;
 use crate::job::{Job, fatal};
-use crate::os::{layout, sys};
+use crate::os::{layout, signal_stack, sys};
 use crate::sync::fixed::{AtomicBool, Ordering};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -109,7 +109,9 @@ fn record(name: *const c_char, place: CallSite) {
     if !checks_deck() && unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(b"deck_") {
         DECK_CLIENT.store(true, Ordering::Relaxed); // relaxed: as above
     }
-    LAST.with(|last| last[usize::from(in_handler())].set(Some((name, place))));
+    if LAST.with(|last| last[usize::from(in_handler())].replace(Some((name, place)))).is_none() {
+        signal_stack::provide();
+    }
 }
 
 fn thread() -> usize {

@@ -11,6 +11,7 @@ pub mod layout;
 pub mod levels;
 pub mod net;
 pub mod signal;
+pub mod signal_stack;
 pub mod signame;
 pub mod sys;
 pub mod tcp;

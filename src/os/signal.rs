@@ -187,20 +187,6 @@ pub fn restore_alarm(left: &libc::itimerval) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, left, ptr::null_mut()) };
 }
 
-/// Gives this thread an alternate signal stack of `bytes` bytes, unless it has one. The stack is never freed.
-pub fn set_signal_stack(bytes: usize) {
-    let mut old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: 0, ss_size: 0 };
-    // SAFETY: a null new stack changes nothing; `old` is writable.
-    unsafe { libc::sigaltstack(ptr::null(), &mut old) };
-    if old.ss_flags & libc::SS_DISABLE == 0 {
-        return;
-    }
-    let memory = Box::leak(vec![0u8; bytes].into_boxed_slice());
-    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
-    // SAFETY: the memory is leaked, so it outlives the thread, and no other code uses it.
-    unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
-}
-
 /// Blocks signals for the thread, which inherits its creator's mask: the client's signal handlers expect the client's
 /// threads. Faults stay unblocked. A copy from or to a wrong address of the client's is then reported like any other fault;
 /// a blocked fault would end the process without a message.

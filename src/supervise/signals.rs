@@ -17,7 +17,7 @@
 use super::{debug, exit, node, spawn};
 use crate::base::config::Config;
 use crate::base::log;
-use crate::os::{signame, sys};
+use crate::os::{signal_stack, signame, sys};
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
@@ -62,9 +62,10 @@ pub fn install_at_init(config: &Config) {
 }
 
 /// Installs the other handlers (rule 1). Gives the calling thread a signal stack, so that an overflow of its own
-/// stack can be reported.
+/// stack can be reported. Other threads get theirs when they come by (`os::signal_stack`).
 pub fn install_at_attach(config: &Config) {
-    sys::set_signal_stack(SIGNAL_STACK);
+    signal_stack::set_size(SIGNAL_STACK);
+    signal_stack::provide();
     let take = |signals: &[c_int], handler: sys::Handler| {
         let free = |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
         signals.iter().filter(free).for_each(|signal| sys::set_handler(*signal, handler));

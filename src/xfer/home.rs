@@ -15,6 +15,7 @@
 
 use super::op::{Op, OpId};
 use super::table::{BLOCK, Table};
+use crate::os::signal_stack;
 #[cfg(not(loom))]
 use crate::os::thread_end::ThreadEnd;
 use crate::sync::{AtomicU32, Ordering};
@@ -222,6 +223,7 @@ fn find_home() -> &'static Home {
     // A home whose thread's end is not noticed stays with the thread for ever. So does one taken after the end.
     #[cfg(not(loom))]
     END.watch();
+    signal_stack::provide();
     let home = Table::get().home();
     HOME.with(|place| place.set(Some(home)));
     home

@@ -5,6 +5,7 @@
 use super::{DESTROYED, Object, deck, hand_out, object, shared, status, take_back, until, wrong};
 use crate::deck::waiting::Key;
 use crate::deck::{Failure, Until};
+use crate::os::signal_stack;
 use crate::sync::fixed::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -75,6 +76,7 @@ pub unsafe extern "C" fn deck_thread_create(
         let building = complete.lock();
         let body = move || {
             let (arg, own) = (arg, own);
+            signal_stack::provide();
             drop(begins.lock());
             SELF.with(|cell| cell.set(own.0.cast()));
             // SAFETY: as the caller promises.

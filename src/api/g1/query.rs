@@ -7,7 +7,7 @@ use crate::api::constants::*;
 use crate::api::{must, status};
 use crate::base::error::bad_arg;
 use crate::job::{Job, environment};
-use crate::os::host;
+use crate::os::{host, signal_stack};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `gasnet_seginfo_t`.
@@ -176,5 +176,6 @@ pub(in crate::api) fn name(code: c_int) -> &'static str {
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_thread_info() -> *mut c_void {
     thread_local!(static HERE: u8 = const { 0 });
+    signal_stack::provide();
     HERE.with(|here| std::ptr::from_ref(here).cast_mut().cast())
 }
