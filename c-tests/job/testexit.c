@@ -273,6 +273,10 @@ static void w_fpe(void) {
 }
 static void w_ill(void) { raise(SIGILL); }
 static void w_abort(void) { abort(); }
+static void w_fatal(void) { /* an error that the library finds: nobody has such a handler */
+  gasnet_AMRequestShort0(me, H_COUNT + 1);
+  o_poll();
+}
 /* A thread whose stack overflows, after a call that is no inline one. */
 static int deeper(volatile char *above) {
   volatile char frame[1000];
@@ -365,7 +369,7 @@ static const struct {
             {"reply-handler", w_reply_handler}, {"threads", w_threads}, {"one-thread", w_one_thread},
             {"sigint", w_int}, {"sigterm", w_term}, {"sighup", w_hup}, {"sigquit", w_quit}, {"sigquit-exit", w_quit},
             {"sigint-twice", w_int_twice}, {"sigterm-twice", w_term_twice}, {"kill", w_kill}, {"segv", w_segv},
-            {"bus", w_bus}, {"fpe", w_fpe}, {"ill", w_ill}, {"abort", w_abort}, {"overflow", w_overflow}, {"launcher-int", w_launcher_int},
+            {"bus", w_bus}, {"fpe", w_fpe}, {"ill", w_ill}, {"abort", w_abort}, {"fatal", w_fatal}, {"overflow", w_overflow}, {"launcher-int", w_launcher_int},
             {"launcher-term", w_launcher_term}, {"launcher-hup", w_launcher_hup}, {"launcher-kill", w_launcher_kill},
             {"atexit", w_atexit}, {"atexit-exit", w_atexit_exit}, {"mixed", w_mixed}, {"one-nonzero", w_one_nonzero},
             {"dispositions", w_dispositions}, {"early-exit", w_exit}, {"early-return", w_return}};

@@ -156,7 +156,7 @@ impl Job {
         let position = header.record(rank).position().or_else(|| timing::own_position(&config, rank));
         let place = Place { node: rank, nodes: joined.boot.size(), position };
         trace::open(&config, place, true)?;
-        exit::install_panic_hook();
+        exit::install_error_hooks();
         exit::register_process_exit();
         let job = Job::build(joined, config, report, client, timing)?;
         trace::open(&job.config, place, false)?;

@@ -11,7 +11,7 @@
 
 use super::debug;
 use super::node::{self, Node};
-use crate::base::fatal as base;
+use crate::base::{fatal as base, log};
 use crate::os::sys;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{c_int, c_void};
@@ -194,7 +194,11 @@ extern "C" fn leave_with_code(_signal: c_int, _info: *mut libc::siginfo_t, _cont
 
 // Does what rule 3 says.
 fn set_alarm(time: Duration) {
-    sys::set_handler(libc::SIGALRM, leave_with_code);
+    set_alarm_for(time, leave_with_code);
+}
+
+fn set_alarm_for(time: Duration, handler: sys::Handler) {
+    sys::set_handler(libc::SIGALRM, handler);
     sys::SignalSet::new(&[libc::SIGALRM]).apply(libc::SIG_UNBLOCK);
     sys::set_alarm(time);
 }
@@ -227,26 +231,49 @@ extern "C" fn process_exits(code: c_int, _argument: *mut c_void) {
     set_alarm(node.exit_time);
 }
 
-/// Like [`base::fatal`], but works before init too, when the hook for stack trace and freeze is not installed yet.
+/// Like [`base::fatal`], but works before init too, when the hook is not installed yet.
 pub fn fatal(text: fmt::Arguments<'_>) -> ! {
-    base::set_fatal_hook(debug::on_error);
+    base::set_fatal_hook(on_fatal_error);
     base::fatal(text)
 }
 
-/// Like [`fatal`], for an error that the client reports. Writes out what the client printed before, unless another
-/// thread holds the stream.
-pub fn fatal_flushed(text: fmt::Arguments<'_>) -> ! {
-    base::set_fatal_hook(debug::on_error);
-    base::report(text);
+/// What a fatal error does after its line: stack trace and freeze, if they are switched on, then what the client printed before.
+fn on_fatal_error() {
+    debug::on_error();
+    // A child that the client forked has copies of what the node has not written yet.
+    if node::current().is_some() || log::identity().1 == 0 {
+        flush_or_die();
+    }
+}
+
+/// Writes out what the client printed before, unless another thread holds the stream. The error may have come in the middle of a
+/// write, and a reader may have stopped: a fault, or a second without success, ends the process as the error would have.
+fn flush_or_die() {
+    let faults = FAULTS.iter().filter(|signal| **signal != libc::SIGABRT);
+    faults.for_each(|signal| sys::set_handler(*signal, end_by_abort));
+    set_alarm_for(SHORT, end_by_abort);
     // SAFETY: libc defines it before any code of ours runs. A client that assigns it does so before it leaves.
     flush_if_free(unsafe { stdout });
     // SAFETY: libc defines `stderr` before any code of ours runs.
     flush_if_free(unsafe { stderr });
-    base::abort()
+    sys::set_alarm(Duration::ZERO);
 }
 
-/// Makes a panic of the library a [`fatal`] error with the panic's place.
-pub fn install_panic_hook() {
+extern "C" fn end_by_abort(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+    die_of(libc::SIGABRT)
+}
+
+/// Ends the process as `signal` does by default. Async-signal-safe.
+pub fn die_of(signal: c_int) -> ! {
+    sys::set_plain(signal, libc::SIG_DFL);
+    sys::SignalSet::new(&[signal]).apply(libc::SIG_UNBLOCK);
+    sys::raise(signal);
+    sys::exit_now(128 + signal)
+}
+
+/// Makes a panic of the library a [`fatal`] error with the panic's place, and has [`base::fatal`] do what [`fatal`] does.
+pub fn install_error_hooks() {
+    base::set_fatal_hook(on_fatal_error);
     std::panic::set_hook(Box::new(|panic| {
         let text = panic_text(panic.payload());
         match panic.location() {

@@ -14,6 +14,7 @@
 
 #![allow(unsafe_code)] // processes and signals
 
+use super::exit::die_of;
 use super::{debug, exit, node, spawn};
 use crate::base::config::Config;
 use crate::base::log;
@@ -174,11 +175,4 @@ fn let_first_finish() {
         }
         sys::nap(Duration::from_millis(100));
     }
-}
-
-fn die_of(signal: c_int) -> ! {
-    sys::set_plain(signal, libc::SIG_DFL);
-    sys::SignalSet::new(&[signal]).apply(libc::SIG_UNBLOCK);
-    sys::raise(signal);
-    sys::exit_now(128 + signal)
 }

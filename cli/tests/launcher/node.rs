@@ -182,7 +182,7 @@ fn try_join() -> Result<Joined, String> {
     let config = Config::from_env().map_err(|e| e.to_string())?.0;
     let joined = boot::join(&config, limits::check).map_err(|e| e.to_string())?;
     exit::register_process_exit();
-    exit::install_panic_hook();
+    exit::install_error_hooks();
     signals::install_at_init(&config);
     joined.boot.fence().map_err(|e| e.to_string())?;
     joined.memory.set_phase(Phase::Inited);

@@ -104,7 +104,7 @@ pub unsafe extern "C" fn gasneti_sci_tools_fatal(text: *const c_char) -> ! {
     init::show_frozen();
     // SAFETY: the caller promises that `text` is NULL or a C string.
     let text = unsafe { self::text(text) }.unwrap_or_default();
-    exit::fatal_flushed(format_args!("{}", text.trim_end_matches('\n')))
+    exit::fatal(format_args!("{}", text.trim_end_matches('\n')))
 }
 
 /// A signal handler.
