@@ -1,5 +1,5 @@
 /* Texts that describe non-contiguous transfers, for clients' traces. Part of gasnet_tools.h, only after gasnetex.h;
- * contract: tools.md section 15.
+ * contract: tools.md section 15, ex-rma.md section 13.
  *
  * X_bufsz is the largest number of bytes that X writes, including the terminating NUL. The forms for a whole
  * transfer return its payload in bytes; the forms for a list return the bytes that the list describes. */
@@ -9,6 +9,10 @@
 #ifndef GASNETI_SCI_TOOLS_FORMAT_H
 #define GASNETI_SCI_TOOLS_FORMAT_H
 #if defined(_GASNETEX_H)
+/* C++98 has no variadic macros, but its compilers have them. The pragma stops -pedantic from warning of these. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#endif
 
 /* Bytes of the longest texts: of a number, of an entry of a list, and of all text outside lists. */
 #define GASNETI_SCI_NUMBER_ROOM 24
@@ -26,12 +30,16 @@
 #define gasnett_format_putsgets_bufsz(levels)                                                                        \
   (GASNETI_SCI_FRAME_ROOM + 3 * gasnett_format_strides_bufsz(GASNETI_SCI_AS(size_t, levels) + 1))
 
-GASNETI_SCI_INLINE size_t gasneti_sci_format_memveclist(char *buf, size_t count, const gasnet_memvec_t *list) {
+/* Lists of pieces are those of either API, which have the same layout: gasnet_memvec_t and gex_Memvec_t. So this copies bytes, as
+ * a typed load of the other type might miss the client's stores. */
+GASNETI_SCI_INLINE size_t gasneti_sci_format_memveclist(char *buf, size_t count, const void *list) {
   char *at = buf + sprintf(buf, "%lu entries:", (unsigned long)count);
   size_t i, total = 0;
   for (i = 0; i < count; i++) {
-    at += sprintf(at, " [0x%lx, %lu]", (unsigned long)(uintptr_t)list[i].addr, (unsigned long)list[i].len);
-    total += list[i].len;
+    gasnet_memvec_t piece;
+    memcpy(&piece, (const char *)list + i * sizeof piece, sizeof piece);
+    at += sprintf(at, " [0x%lx, %lu]", (unsigned long)(uintptr_t)piece.addr, (unsigned long)piece.len);
+    total += piece.len;
   }
   (void)sprintf(at, " = %lu bytes", (unsigned long)total);
   return total;
@@ -43,56 +51,100 @@ GASNETI_SCI_INLINE size_t gasneti_sci_format_addrlist(char *buf, size_t count, v
   (void)sprintf(at, " = %lu bytes", (unsigned long)(count * len));
   return count * len;
 }
-GASNETI_SCI_INLINE void gasneti_sci_format_strides(char *buf, size_t count, const size_t *list) {
+/* Strides are ptrdiff_t, or size_t of GASNet-1. Those above half the address space go backwards in both. */
+GASNETI_SCI_INLINE void gasneti_sci_format_strides(char *buf, size_t count, const void *list) {
+  const ptrdiff_t *strides = (const ptrdiff_t *)list;
   char *at = buf + sprintf(buf, "[");
   size_t i;
-  for (i = 0; i < count; i++) at += sprintf(at, i ? ", %lu" : "%lu", (unsigned long)list[i]);
+  for (i = 0; i < count; i++) at += sprintf(at, i ? ", %ld" : "%ld", (long)strides[i]);
   (void)sprintf(at, "]");
 }
-GASNETI_SCI_INLINE size_t gasneti_sci_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount, const gasnet_memvec_t *dst,
-                                                      size_t srccount, const gasnet_memvec_t *src) {
-  char *at = buf + sprintf(buf, "node %u, to ", (unsigned)node);
+
+/* Whole transfers, behind the words that name the other side. */
+GASNETI_SCI_INLINE size_t gasneti_sci_format_lists(char *at, size_t dstcount, const void *dst, size_t srccount, const void *src) {
   (void)gasneti_sci_format_memveclist(at, dstcount, dst);
   at += strlen(at);
   at += sprintf(at, ", from ");
   return gasneti_sci_format_memveclist(at, srccount, src);
 }
-GASNETI_SCI_INLINE size_t gasneti_sci_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const *dst, size_t dstlen,
-                                                      size_t srccount, void *const *src, size_t srclen) {
-  char *at = buf + sprintf(buf, "node %u, to ", (unsigned)node);
+GASNETI_SCI_INLINE size_t gasneti_sci_format_places(char *at, size_t dstcount, void *const *dst, size_t dstlen, size_t srccount,
+                                                    void *const *src, size_t srclen) {
   (void)gasneti_sci_format_addrlist(at, dstcount, dst, dstlen);
   at += strlen(at);
   at += sprintf(at, ", from ");
   return gasneti_sci_format_addrlist(at, srccount, src, srclen);
 }
-GASNETI_SCI_INLINE size_t gasneti_sci_format_putsgets(char *buf, gasnet_node_t node, const void *dst, const size_t *dststrides,
-                                                      const void *src, const size_t *srcstrides, const size_t *count,
-                                                      size_t levels) {
-  char *at = buf + sprintf(buf, "node %u, to 0x%lx ", (unsigned)node, (unsigned long)(uintptr_t)dst);
-  size_t i, total = 1;
+/* `element` is the number of bytes that lie together. It is the first one that the text counts. */
+GASNETI_SCI_INLINE size_t gasneti_sci_format_section(char *at, const void *dst, const void *dststrides, const void *src,
+                                                     const void *srcstrides, size_t element, const size_t *count, size_t levels) {
+  size_t i, total = element;
+  at += sprintf(at, "0x%lx ", (unsigned long)(uintptr_t)dst);
   gasneti_sci_format_strides(at, levels, dststrides);
   at += strlen(at);
   at += sprintf(at, ", from 0x%lx ", (unsigned long)(uintptr_t)src);
   gasneti_sci_format_strides(at, levels, srcstrides);
   at += strlen(at);
-  at += sprintf(at, ", counts ");
-  gasneti_sci_format_strides(at, levels + 1, count);
-  at += strlen(at);
-  for (i = 0; i <= levels; i++) total *= count[i];
-  (void)sprintf(at, " = %lu bytes", (unsigned long)total);
+  at += sprintf(at, ", counts [%lu", (unsigned long)element);
+  for (i = 0; i < levels; i++) {
+    at += sprintf(at, ", %lu", (unsigned long)count[i]);
+    total *= count[i];
+  }
+  (void)sprintf(at, "] = %lu bytes", (unsigned long)total);
   return total;
+}
+
+/* The forms of GASNet-1 name a node, those of GASNet-EX a team and a rank. */
+#define GASNETI_SCI_FORMAT_NODE(buf, node) ((buf) + sprintf((buf), "node %u, to ", (unsigned)(node)))
+#define GASNETI_SCI_FORMAT_RANK(buf, tm, rank) ((void)(tm), (buf) + sprintf((buf), "rank %u, to ", (unsigned)(rank)))
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putvgetv(char *buf, gasnet_node_t node, size_t dstcount, const void *dst,
+                                                      size_t srccount, const void *src) {
+  return gasneti_sci_format_lists(GASNETI_SCI_FORMAT_NODE(buf, node), dstcount, dst, srccount, src);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_ex_putvgetv(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const void *dst,
+                                                         size_t srccount, const void *src) {
+  return gasneti_sci_format_lists(GASNETI_SCI_FORMAT_RANK(buf, tm, rank), dstcount, dst, srccount, src);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount, void *const *dst, size_t dstlen,
+                                                      size_t srccount, void *const *src, size_t srclen) {
+  return gasneti_sci_format_places(GASNETI_SCI_FORMAT_NODE(buf, node), dstcount, dst, dstlen, srccount, src, srclen);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_ex_putigeti(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const *dst,
+                                                         size_t dstlen, size_t srccount, void *const *src, size_t srclen) {
+  return gasneti_sci_format_places(GASNETI_SCI_FORMAT_RANK(buf, tm, rank), dstcount, dst, dstlen, srccount, src, srclen);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_putsgets(char *buf, void *pstats, gasnet_node_t node, const void *dst,
+                                                      const void *dststrides, const void *src, const void *srcstrides,
+                                                      const size_t *count, size_t levels) {
+  (void)pstats;
+  return gasneti_sci_format_section(GASNETI_SCI_FORMAT_NODE(buf, node), dst, dststrides, src, srcstrides, count[0], count + 1,
+                                    levels);
+}
+GASNETI_SCI_INLINE size_t gasneti_sci_format_ex_putsgets(char *buf, void *pstats, gex_TM_t tm, gex_Rank_t rank, const void *dst,
+                                                         const void *dststrides, const void *src, const void *srcstrides,
+                                                         size_t element, const size_t *count, size_t levels) {
+  (void)pstats;
+  return gasneti_sci_format_section(GASNETI_SCI_FORMAT_RANK(buf, tm, rank), dst, dststrides, src, srcstrides, element, count, levels);
 }
 
 #define gasnett_format_memveclist(buf, count, list) gasneti_sci_format_memveclist((buf), (count), (list))
 #define gasnett_format_addrlist(buf, count, list, len) gasneti_sci_format_addrlist((buf), (count), (list), (len))
 #define gasnett_format_strides(buf, count, list) gasneti_sci_format_strides((buf), (count), (list))
-#define gasnett_format_putvgetv(buf, node, dstcount, dst, srccount, src)                                             \
-  gasneti_sci_format_putvgetv((buf), (node), (dstcount), (dst), (srccount), (src))
-#define gasnett_format_putigeti(buf, node, dstcount, dst, dstlen, srccount, src, srclen)                             \
-  gasneti_sci_format_putigeti((buf), (node), (dstcount), (dst), (dstlen), (srccount), (src), (srclen))
-/* pstats is ignored: NULL, or memory in which other implementations of GASNet keep statistics. */
-#define gasnett_format_putsgets(buf, pstats, node, dst, dststrides, src, srcstrides, count, levels)                  \
-  ((void)(pstats), gasneti_sci_format_putsgets((buf), (node), (dst), (dststrides), (src), (srcstrides), (count), (levels)))
+
+/* Clients may use both APIs, whatever headers they include. The number of arguments tells which form a call has:
+ *   (buf, node, dstcount, dstlist, srccount, srclist)                           with (tm, rank) for node in GASNet-EX
+ *   (buf, node, dstcount, dstlist, dstlen, srccount, srclist, srclen)           the same
+ *   (buf, pstats, node, dst, dststrides, src, srcstrides, count, levels)        the same, with elemsz before count
+ * pstats is ignored: NULL, or memory in which other implementations of GASNet keep statistics. */
+#define GASNETI_SCI_8TH(a, b, c, d, e, f, g, h, ...) h
+#define GASNETI_SCI_10TH(a, b, c, d, e, f, g, h, i, j, ...) j
+#define GASNETI_SCI_12TH(a, b, c, d, e, f, g, h, i, j, k, l, ...) l
+#define gasnett_format_putvgetv(...)                                                                                 \
+  GASNETI_SCI_8TH(__VA_ARGS__, gasneti_sci_format_ex_putvgetv, gasneti_sci_format_putvgetv, 0)(__VA_ARGS__)
+#define gasnett_format_putigeti(...)                                                                                 \
+  GASNETI_SCI_10TH(__VA_ARGS__, gasneti_sci_format_ex_putigeti, gasneti_sci_format_putigeti, 0)(__VA_ARGS__)
+#define gasnett_format_putsgets(...)                                                                                 \
+  GASNETI_SCI_12TH(__VA_ARGS__, gasneti_sci_format_ex_putsgets, gasneti_sci_format_ex_putsgets, gasneti_sci_format_putsgets, \
+                   0)(__VA_ARGS__)
 
 /* The names of the bits of `set`, ascending, with | between them; "(empty)" for 0. A bit without a name is a number. Each returns
  * the bytes that it writes, the terminating NUL included; if `buf` is NULL, those that it would write. `names` has a NULL or a

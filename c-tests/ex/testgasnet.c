@@ -1,5 +1,6 @@
-/* Constants, sizes, objects, job queries, errors, limits, registration. Contract: ex-core.md sections 2-10, 19. Options: none. */
+/* Constants, sizes, objects, job queries, errors, limits, registration. Contract: ex-core.md sections 2-10, 19; ex-rma.md section 13. Options: none. */
 #include "testexam.h"
+#include <gasnet_tools.h>
 
 #include <stddef.h>
 
@@ -154,9 +155,33 @@ static void bound(void) {
   for (i = 0; i < n; i++) CHECK(area[me][near[i].gex_jobrank] == (unsigned char)(near[i].gex_jobrank + 1));
 #endif
 }
+/* Texts of transfers, in the forms of GASNet-EX (contract: ex-rma.md section 13). */
+static void texts(void) {
+  unsigned char bytes[256];
+  gex_Memvec_t pieces[2];
+  void *places[2];
+  ptrdiff_t there[2] = {8, -64}, here[2] = {4, 16};
+  size_t count[2] = {3, 2}, room;
+  char text[1000];
+  pieces[0].gex_addr = places[0] = bytes, pieces[1].gex_addr = places[1] = bytes + 100, pieces[0].gex_len = 5, pieces[1].gex_len = 11;
+  gasnett_format_memveclist(text, 2, pieces);
+  CHECK(strstr(text, ", 5]") && strstr(text, ", 11]") && strstr(text, "16 bytes"));
+  gasnett_format_strides(text, 2, there);
+  CHECK(strcmp(text, "[8, -64]") == 0);
+  CHECK(gasnett_format_addrlist(text, 2, places, 6) == 12);
+  room = gasnett_format_putvgetv_bufsz(2, 2);
+  CHECK(gasnett_format_putvgetv(text, tm, me, 2, pieces, 2, pieces) == 16 && strlen(text) < room);
+  room = gasnett_format_putigeti_bufsz(2, 1);
+  CHECK(gasnett_format_putigeti(text, tm, me, 2, places, 8, 1, places, 16) == 16 && strlen(text) < room);
+  room = gasnett_format_putsgets_bufsz(2);
+  CHECK(gasnett_format_putsgets(text, NULL, tm, me, bytes, there, bytes, here, 4, count, 2) == 24 && strlen(text) < room);
+  CHECK(strstr(text, "[8, -64]") && strstr(text, "[4, 16]"));
+  CHECK(gasnett_format_putsgets(text, NULL, tm, me, bytes, NULL, bytes, NULL, 4, NULL, 0) == 4);
+}
 int main(int argc, char **argv) {
   uintptr_t size = 77;
   begin("testgasnet", &argc, &argv);
+  texts();
   constants(), objects(), job(), codes(), limits(), registration();
   CHECK(gex_EP_QueryBoundSegmentNB(tm, me, NULL, NULL, &size, GEX_FLAG_IMMEDIATE) == GEX_EVENT_INVALID && size == 0);
   CHECK(gex_Segment_QueryBound(tm, me, NULL, NULL, &size) != 0);
