@@ -124,6 +124,24 @@ static void exchange(gex_TM_t team, int rounds) {
   BARRIER();
 }
 
+/* Segments that come and go need no more and more memory: few objects serve them in turn. */
+static void come_and_go(void) {
+  static unsigned char memory[100];
+  static gex_Segment_t seen[1000];
+  int i, j, known = 0;
+  for (i = 0; i < 10000; i++) {
+    gex_Segment_t made = GEX_SEGMENT_INVALID;
+    MUST(gex_Segment_Create(&made, client, memory + i % 50, (uintptr_t)(i % 50 + 1), GEX_MK_HOST, 0));
+    CHECK(gex_Segment_QueryAddr(made) == memory + i % 50 && gex_Segment_QuerySize(made) == (uintptr_t)(i % 50 + 1));
+    CHECK(gex_Segment_QueryClient(made) == client && gex_Segment_QueryCData(made) == NULL);
+    gex_Segment_SetCData(made, &i);
+    for (j = 0; j < known && seen[j] != made; j++) continue;
+    if (j == known && known < 1000) seen[known++] = made;
+    gex_Segment_Destroy(made, 0);
+  }
+  CHECK(known < 1000);
+}
+
 int main(int argc, char **argv) {
   static unsigned char fixed_memory[100];
   gex_Segment_t other, extra[4];
@@ -138,6 +156,7 @@ int main(int argc, char **argv) {
   pair = gex_TM_Pair(ep, 0);
   MUST(gex_EP_RegisterHandlers(ep, table, COUNT_OF(table)));
   CHECK(gex_EP_QuerySegment(ep) == GEX_SEGMENT_INVALID);
+  come_and_go();
   MUST(gex_EP_PublishBoundSegment(tm, &ep, 1, 0)); /* before any binding: no effect */
   MUST(gex_EP_PublishBoundSegment(tm, NULL, 0, 0));
 #if GASNET_SEGMENT_EVERYTHING
@@ -191,6 +210,8 @@ int main(int argc, char **argv) {
   CHECK(gex_EP_QuerySegment(ep) == segment);
   gex_System_SetVerboseErrors(1);
   for (i = 0; i < 4; i++) gex_Segment_Destroy(extra[i], 0);
+  come_and_go(); /* and the bound one stays what it is */
+  CHECK(gex_EP_QuerySegment(ep) == segment && gex_Segment_QueryCData(segment) == &rounds);
 
   /* bound, but not published */
   base[me] = (unsigned char *)gex_Segment_QueryAddr(segment), size[me] = gex_Segment_QuerySize(segment);

@@ -1,7 +1,7 @@
 //! The heads of EX objects that the header reads: client, endpoint, segment, team member (contract: ex-core.md §4).
 //!
 //! Client, endpoint, primordial team and attached segment live as long as the process. A client may end other teams and segments.
-//! Their heads are never freed: an ended one has the magic number 0, and that of a team may be used for a later team. The header
+//! Their heads are never freed: an ended one has the magic number 0, and may be used for a later object of its kind. The header
 //! reads and writes CData, and reads the rest. Each head begins with a magic number, by which the library recognises foreign
 //! words.
 
@@ -10,6 +10,8 @@
 use crate::base::error::{Error, bad_arg};
 use crate::coll::ALL;
 use crate::job::Job;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -158,13 +160,26 @@ pub(in crate::api) fn begin(name: *const c_char, flags: u32) -> Option<&'static 
     Some(make(job, name.into_raw(), flags))
 }
 
-/// Makes a segment object.
+/// Segment objects that were destroyed, the oldest first.
+static DEAD: Mutex<VecDeque<DeadSegment>> = Mutex::new(VecDeque::new());
+
+/// A segment object that nothing points to but, perhaps, a mistaken client.
+struct DeadSegment(*mut gasneti_sci_segment_t);
+
+// SAFETY: the object is leaked, and whoever takes it from the list is the only one to use it.
+unsafe impl Send for DeadSegment {}
+
+/// So many objects stay dead, so that a client that uses one of them again is told so. Clients that create and destroy segments for
+/// ever need no more memory than this.
+const KEPT_DEAD: usize = 64;
+
+/// Makes a segment object. It has the place of one that was destroyed long ago, if there is one.
 pub(super) fn segment(
     client: *mut gasneti_sci_client_object_t,
     addr: usize,
     size: usize,
 ) -> *mut gasneti_sci_segment_t {
-    Box::into_raw(Box::new(gasneti_sci_segment_t {
+    let made = gasneti_sci_segment_t {
         magic: GASNETI_SCI_SEGMENT_MAGIC,
         flags: 0,
         client,
@@ -172,7 +187,24 @@ pub(super) fn segment(
         size,
         cdata: null_mut(),
         owned: 0,
-    }))
+    };
+    let mut dead = DEAD.lock();
+    let oldest = if dead.len() > KEPT_DEAD { dead.pop_front() } else { None };
+    let Some(DeadSegment(place)) = oldest else { return Box::into_raw(Box::new(made)) };
+    // SAFETY: a leaked object that was destroyed, and that is no longer on the list.
+    unsafe { place.write(made) };
+    place
+}
+
+/// Ends a segment object. One that is bound to the endpoint stays for ever, because bindings are never removed.
+pub(super) fn end_segment(object: &mut gasneti_sci_segment_t) {
+    object.magic = 0;
+    let place = std::ptr::from_mut(object);
+    // SAFETY: the endpoint is made in init and never freed.
+    let bound = primordial().is_ok_and(|made| unsafe { (*made.ep).segment } == place);
+    if !bound {
+        DEAD.lock().push_back(DeadSegment(place));
+    }
 }
 
 /// Makes the segment object of an attached job, and binds it to the first endpoint. NULL: this process has no segment.

@@ -120,12 +120,12 @@ pub unsafe extern "C" fn gasneti_sci_segment_destroy(segment: *mut gasneti_sci_s
         if flags != 0 || attached {
             return bad_arg(format_args!("flags {flags:#x}, or the segment that was attached"));
         }
-        object.magic = 0; // the head stays, because a binding may point to it
         if object.owned != 0 {
             // SAFETY: made by `allocate`; the client promises that nobody uses the memory.
             drop(unsafe { Box::from_raw(object.owned as *mut memmap2::MmapMut) });
             object.owned = 0;
         }
+        objects::end_segment(object);
         Ok(())
     })
 }
