@@ -110,6 +110,7 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_LINE_WORDS,
     GASNETI_SCI_CLAIM_BATCH,
     GASNETI_SCI_META_SEQUENCE,
+    GASNETI_SCI_FIRST_CLIENT,
     GASNETI_SCI_META_HANDLER,
     GASNETI_SCI_META_NUMARGS,
     GASNETI_SCI_ANSWERED,
@@ -188,6 +189,7 @@ fn client_names_have_the_librarys_values() {
         }
         assert_eq!(c.constant("SIZEOF_GASNET_REGISTER_VALUE_T"), size_of::<usize>() as i64);
         assert_eq!(c.constant("GASNETI_SCI_MAX_ARGS"), region::MAX_ARGS as i64);
+        assert_eq!(c.constant("GEX_AM_INDEX_BASE"), c.constant("GASNETI_SCI_FIRST_CLIENT"));
         assert_eq!(c.constant("GASNETI_SCI_MAX_MEDIUM"), region::MAX_MEDIUM as i64);
         assert_eq!(c.constant("GASNETI_SCI_MAX_LONG"), region::MAX_LONG as i64);
     });
