@@ -92,6 +92,11 @@
 #define GASNETI_SCI_VIS_NBI 2
 
 /*
+ A flag of transfers of GASNet-EX, of the header's own: they move a value.
+ */
+#define GASNETI_SCI_FLAG_VALUE (1 << 31)
+
+/*
  Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler.
  */
 #define GASNETI_SCI_RULE_NO_HANDLER 1
@@ -1002,9 +1007,11 @@ void gasneti_sci_hold_debug(const char *file, int line);
 void gasneti_sci_resume_debug(const char *file, int line);
 
 /*
- `gasnet_hsl_init`. Fatal on a lock that is initialised.
+ `gasnet_hsl_init`. Fatal on a lock that is certainly in use: this thread holds it, or it is initialised and lies in static
  */
-void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl, const char *file, int line);
+void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl,
+                                const char *file,
+                                int line);
 
 /*
  `gasnet_hsl_destroy`. Fatal on a locked or uninitialised lock.
@@ -1199,6 +1206,26 @@ void gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbyt
  Memset with an implicit handle, which counts as one of this thread's puts.
  */
 void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ As `gasneti_sci_put`, of a value.
+ */
+void gasneti_sci_put_val(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ As `gasneti_sci_put_nb`, of a value.
+ */
+size_t gasneti_sci_put_nb_val(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ As `gasneti_sci_put_nbi`, of a value.
+ */
+void gasneti_sci_put_nbi_val(uint32_t node, void *dest, const void *src, size_t nbytes);
+
+/*
+ As `gasneti_sci_get`, of a value.
+ */
+void gasneti_sci_get_val(void *dest, uint32_t node, const void *src, size_t nbytes);
 
 /*
  Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.

@@ -67,16 +67,19 @@ GASNETI_SCI_ALWAYS void gasneti_sci_ex_value(const char *name, size_t nbytes) {
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                  size_t nbytes, gex_Flags_t flags) {
   gasneti_sci_ex_value("gex_RMA_PutBlockingVal", nbytes);
+  flags |= GASNETI_SCI_FLAG_VALUE;
   return gasneti_sci_do_ex_put(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, flags);
 }
 GASNETI_SCI_ALWAYS gex_Event_t gasneti_sci_do_ex_put_nb_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                             size_t nbytes, gex_Flags_t flags) {
   gasneti_sci_ex_value("gex_RMA_PutNBVal", nbytes);
+  flags |= GASNETI_SCI_FLAG_VALUE;
   return gasneti_sci_do_ex_put_nb(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GEX_EVENT_NOW, flags);
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put_nbi_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                      size_t nbytes, gex_Flags_t flags) {
   gasneti_sci_ex_value("gex_RMA_PutNBIVal", nbytes);
+  flags |= GASNETI_SCI_FLAG_VALUE;
   return gasneti_sci_do_ex_put_nbi(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GEX_EVENT_NOW, flags);
 }
 /* Nothing could report a refusal, so IMMEDIATE is ignored. */
@@ -84,7 +87,8 @@ GASNETI_SCI_ALWAYS gex_RMA_Value_t gasneti_sci_do_ex_get_val(gex_TM_t tm, gex_Ra
                                                              gex_Flags_t flags) {
   gex_RMA_Value_t value = 0;
   gasneti_sci_ex_value("gex_RMA_GetBlockingVal", nbytes);
-  (void)gasneti_sci_do_ex_get(tm, GASNETI_SCI_LOW(&value, nbytes), rank, src, nbytes, flags & ~GEX_FLAG_IMMEDIATE);
+  flags = (flags & ~GEX_FLAG_IMMEDIATE) | GASNETI_SCI_FLAG_VALUE;
+  (void)gasneti_sci_do_ex_get(tm, GASNETI_SCI_LOW(&value, nbytes), rank, src, nbytes, flags);
   return value;
 }
 

@@ -210,22 +210,30 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest
 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_val", nbytes);
-  gasneti_sci_do_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+  if (gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) gasneti_sci_tick(nbytes);
+  else gasneti_sci_put_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                              size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nb_val", nbytes);
-  return gasneti_sci_do_put_nb(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+  if (gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) return GASNET_INVALID_HANDLE;
+  return (gasnet_handle_t)gasneti_sci_put_nb_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                    size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nbi_val", nbytes);
-  gasneti_sci_do_put_nbi(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+  if (!gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes))
+    gasneti_sci_put_nbi_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
 }
 GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t node, const void *src, size_t nbytes) {
   gasnet_register_value_t value = 0;
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_get_val", nbytes);
-  gasneti_sci_do_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
+  if (gasneti_sci_near_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes)) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick(nbytes);
+  } else {
+    gasneti_sci_get_val(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
+  }
   return value;
 }
 /* If all nodes are mapped, the handle is the value itself. Otherwise it is the library's, also for nodes that are

@@ -51,6 +51,13 @@ static void work(void) {
   gasnet_put_val(next, to, 0x1234, 8);
   back = gasnet_get_val(next, to, 8);
   CHECK(back == 0x1234, "%llx", (unsigned long long)back);
+  handle = gasnet_put_nb_val(next, to, 1, 4);
+  gasnet_wait_syncnb_all(&handle, 1);
+  gasnet_begin_nbi_accessregion();
+  for (i = 0; i < 2; i++) gasnet_put_nbi_val(next, to, 1, 2);
+  handle = gasnet_end_nbi_accessregion();
+  while (gasnet_try_syncnb_some(&handle, 1) != GASNET_OK) {}
+  while (gasnet_try_syncnbi_puts() != GASNET_OK) {}
   for (i = 0; i < 3; i++) GASNET_SAFE(gasnet_AMRequestShort1(next, HANDLER_PING, 1));
   GASNET_SAFE(gasnet_AMRequestMedium1(next, HANDLER_BULK, memset(buf, 'x', 24), 24, 1));
   GASNET_BLOCKUNTIL(pongs == 4);

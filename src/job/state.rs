@@ -160,6 +160,8 @@ impl Job {
         exit::register_process_exit();
         let job = Job::build(joined, config, report, client, timing)?;
         trace::open(&job.config, place, false)?;
+        let is_near = |node| job.supernode(node) == job.supernode(rank);
+        trace::set_near(|| (0..job.nodes()).map(is_near).collect());
         signals::install_at_init(&job.config);
         job.memory.set_phase(Phase::Inited);
         // ORDERING: Release ↔ Acquire in `get`: the job is complete before its pointer is seen.

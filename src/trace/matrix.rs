@@ -26,8 +26,8 @@ fn kind(op: TracedOp) -> Option<usize> {
         RequestShort | ReplyShort => "short",
         RequestMedium | ReplyMedium => "medium",
         RequestLong | ReplyLong => "long",
-        Put | PutNb | PutNbi => "put",
-        Get | GetNb | GetNbi | GetNbVal => "get",
+        Put | PutNb | PutNbi | PutVal | PutNbVal | PutNbiVal => "put",
+        Get | GetNb | GetNbi | GetVal | GetNbVal => "get",
         Memset | MemsetNb | MemsetNbi => "memset",
         PutV | PutVNb | PutVNbi | PutI | PutINb | PutINbi | PutS | PutSNb | PutSNbi => "vis_put",
         GetV | GetVNb | GetVNbi | GetI | GetINb | GetINbi | GetS | GetSNb | GetSNbi => "vis_get",
@@ -36,8 +36,9 @@ fn kind(op: TracedOp) -> Option<usize> {
         CollCell | CollMove => "coll",
         CollGet => "coll_get",
         // Waits and locks.
-        WaitNb | TryNb | WaitArray | TryArray | WaitNbi | TryNbi | WaitValget | CollTry | CollWait | CollTryArray
-        | CollWaitArray | BarrierNotify | BarrierWait | BarrierTry | Barrier | LockWait => return None,
+        WaitNb | TestNb | WaitSome | WaitAll | TestSome | TestAll | WaitNbi | TestNbi | EndRegion | WaitValget
+        | CollTry | CollWait | CollTryArray | CollWaitArray | BarrierNotify | BarrierWait | BarrierTry | Barrier
+        | LockWait => return None,
         // The calls of collectives; cells and moves are what they are made of.
         Broadcast | BroadcastNb | Scatter | ScatterNb | Gather | GatherNb | GatherAll | GatherAllNb | Exchange
         | ExchangeNb | Reduce | ReduceNb | Scan | ScanNb => return None,

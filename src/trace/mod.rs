@@ -51,6 +51,8 @@ struct State {
     pid: i32,
     begin: u64,
     local: AtomicBool,
+    /// By rank: the node shares memory with this one. Empty before init has told.
+    near: OnceLock<Box<[bool]>>,
     trace: Option<Recording>,
     stats: Option<Recording>,
     totals: Totals,
@@ -128,6 +130,7 @@ pub fn open(config: &Config, place: Place, first: bool) -> Result<(), Error> {
         pid: sys::pid(),
         begin,
         local: AtomicBool::new(!observe.no_local),
+        near: OnceLock::new(),
         trace,
         stats,
         totals: Totals::default(),
@@ -136,6 +139,13 @@ pub fn open(config: &Config, place: Place, first: bool) -> Result<(), Error> {
     let _ = STATE.set(state); // one thread runs init
     ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
     Ok(())
+}
+
+/// Says which nodes share memory with this one. Called in init, before there are transfers.
+pub fn set_near(near: impl FnOnce() -> Box<[bool]>) {
+    if let Some(state) = state() {
+        let _ = state.near.set(near()); // one thread runs init
+    }
 }
 
 /// Letters of the trace and of the statistics, as bits. 0 if nothing is recorded.
@@ -343,8 +353,9 @@ fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
     if op.is_transfer() && node == state.node && !state.local.load(Ordering::Relaxed) {
         return;
     }
+    let near = state.near.get().and_then(|near| near.get(node as usize)).is_some_and(|near| *near);
     if state.stats.as_ref().is_some_and(|way| way.mask().has(op.letter())) {
-        state.totals.add(op, bytes as u64, ns);
+        state.totals.add(op, near, bytes as u64, ns);
     }
     if let Some(matrix) = &state.matrix {
         matrix.add(op, node, bytes as u64);
@@ -353,7 +364,7 @@ fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
         let peer = if node == NO_NODE { String::new() } else { format!(" node={node}") };
         let bytes = if op.has_bytes() { format!(" bytes={bytes}") } else { String::new() };
         let time = ns.map_or(String::new(), |ns| format!(" us={}", ns as f64 / 1e3));
-        write(op.letter(), format_args!("{}{peer}{bytes}{time}", op.name()));
+        write(op.letter(), format_args!("{}{}{peer}{bytes}{time}", op.name(), op.suffix(near)));
     }
 }
 

@@ -31,6 +31,12 @@ ops! {
     PutNb = b'P' "PUT_NB" Bytes;
     /// Implicit put.
     PutNbi = b'P' "PUT_NBI" Bytes;
+    /// Blocking put of a value.
+    PutVal = b'P' "PUT_VAL" Both;
+    /// Put of a value with an explicit handle.
+    PutNbVal = b'P' "PUT_NB_VAL" Bytes;
+    /// Implicit put of a value.
+    PutNbiVal = b'P' "PUT_NBI_VAL" Bytes;
     /// Blocking memset.
     Memset = b'P' "MEMSET" Both;
     /// Memset with an explicit handle.
@@ -43,6 +49,8 @@ ops! {
     GetNb = b'G' "GET_NB" Bytes;
     /// Implicit get.
     GetNbi = b'G' "GET_NBI" Bytes;
+    /// Blocking get of a value.
+    GetVal = b'G' "GET_VAL" Both;
     /// Get of a value, non-blocking.
     GetNbVal = b'G' "GET_NB_VAL" Bytes;
     /// Blocking put, vector.
@@ -84,15 +92,21 @@ ops! {
     /// Wait for one handle.
     WaitNb = b'S' "WAIT_SYNCNB" Time;
     /// Test of one handle.
-    TryNb = b'S' "TRY_SYNCNB" Time;
-    /// Wait for several handles.
-    WaitArray = b'S' "WAIT_SYNCNB_ARRAY" Time;
-    /// Test of several handles.
-    TryArray = b'S' "TRY_SYNCNB_ARRAY" Time;
+    TestNb = b'S' "TEST_SYNCNB" Time;
+    /// Wait for one at least of several handles.
+    WaitSome = b'S' "WAIT_SYNCNB_SOME" Time;
+    /// Wait for all of several handles.
+    WaitAll = b'S' "WAIT_SYNCNB_ALL" Time;
+    /// Test of several handles, of which one is enough.
+    TestSome = b'S' "TEST_SYNCNB_SOME" Time;
+    /// Test of several handles, all of which are asked for.
+    TestAll = b'S' "TEST_SYNCNB_ALL" Time;
     /// Wait for implicit operations.
     WaitNbi = b'S' "WAIT_SYNCNBI" Time;
     /// Test of implicit operations.
-    TryNbi = b'S' "TRY_SYNCNBI" Time;
+    TestNbi = b'S' "TEST_SYNCNBI" Time;
+    /// End of an access region.
+    EndRegion = b'S' "END_NBI_ACCESSREGION" Count;
     /// Wait for a value.
     WaitValget = b'S' "WAIT_SYNCNB_VALGET" Time;
     /// Blocking broadcast, either form of addresses; bytes of a block, or of an image's vector.
@@ -178,6 +192,38 @@ impl TracedOp {
     /// Its name in records.
     pub fn name(self) -> &'static str {
         Self::TABLE[self as usize].1
+    }
+
+    /// What follows the name if `near`, that is with a peer that shares memory with this node. Vector, indexed and strided
+    /// transfers, memsets and all that is no transfer have one name for all peers (contract: ex-rma.md §13).
+    pub fn suffix(self, near: bool) -> &'static str {
+        use TracedOp::*;
+        let moves = matches!(
+            self,
+            Put | PutNb | PutNbi | PutVal | PutNbVal | PutNbiVal | Get | GetNb | GetNbi | GetVal | GetNbVal
+        );
+        if near && moves { "_LOCAL" } else { "" }
+    }
+
+    /// The same of a value.
+    pub fn of_value(self) -> TracedOp {
+        match self {
+            TracedOp::Put => TracedOp::PutVal,
+            TracedOp::PutNb => TracedOp::PutNbVal,
+            TracedOp::PutNbi => TracedOp::PutNbiVal,
+            TracedOp::Get => TracedOp::GetVal,
+            other => other,
+        }
+    }
+
+    /// The name of a wait, or of a test, for several handles: all of them, or one at least.
+    pub fn of_several(waits: bool, all: bool) -> TracedOp {
+        match (waits, all) {
+            (true, true) => TracedOp::WaitAll,
+            (true, false) => TracedOp::WaitSome,
+            (false, true) => TracedOp::TestAll,
+            (false, false) => TracedOp::TestSome,
+        }
     }
 
     /// Whether its bytes are recorded.

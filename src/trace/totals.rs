@@ -42,19 +42,24 @@ struct Total {
     ns: Sum,
 }
 
-/// The totals of this node.
-pub(super) struct Totals([Total; TracedOp::ALL.len()]);
+/// The totals of this node, first with peers that share memory with it.
+pub(super) struct Totals([[Total; TracedOp::ALL.len()]; 2]);
 
 impl Default for Totals {
     fn default() -> Self {
-        Totals(array::from_fn(|_| Total { count: AtomicU64::new(0), bytes: Sum::new(), ns: Sum::new() }))
+        let total = |_| Total { count: AtomicU64::new(0), bytes: Sum::new(), ns: Sum::new() };
+        Totals(array::from_fn(|_| array::from_fn(total)))
     }
 }
 
 impl Totals {
-    /// Counts one `op`.
-    pub(super) fn add(&self, op: TracedOp, bytes: u64, ns: Option<u64>) {
-        let total = &self.0[op as usize];
+    fn of(&self, op: TracedOp, near: bool) -> &Total {
+        &self.0[usize::from(op.suffix(near).is_empty())][op as usize]
+    }
+
+    /// Counts one `op`. `near`: its peer shares memory with this node.
+    pub(super) fn add(&self, op: TracedOp, near: bool, bytes: u64, ns: Option<u64>) {
+        let total = self.of(op, near);
         total.count.fetch_add(1, Ordering::Relaxed);
         total.bytes.add(bytes);
         ns.into_iter().for_each(|ns| total.ns.add(ns));
@@ -62,19 +67,23 @@ impl Totals {
 
     /// One line for each kind that occurred.
     pub(super) fn lines(&self) -> Vec<(TracedOp, String)> {
-        let line = |op: TracedOp| {
-            let total = &self.0[op as usize];
+        let line = |op: TracedOp, suffix: &str, total: &Total| {
             let count = total.count.load(Ordering::Relaxed);
             let bytes = if op.has_bytes() { total.bytes.text("bytes", count, 1.0) } else { String::new() };
             let time = if op.has_time() { total.ns.text("us", count, 1000.0) } else { String::new() };
-            (count > 0).then(|| (op, format!("{:<20} count={count}{bytes}{time}", op.name())))
+            let name = [op.name(), suffix].concat();
+            (count > 0).then(|| (op, format!("{name:<20} count={count}{bytes}{time}")))
         };
-        TracedOp::ALL.iter().filter_map(|op| line(*op)).collect()
+        let both = |op: &TracedOp| {
+            let near = Some(op.suffix(true)).filter(|suffix| !suffix.is_empty());
+            [line(*op, "", self.of(*op, false)), near.and_then(|suffix| line(*op, suffix, self.of(*op, true)))]
+        };
+        TracedOp::ALL.iter().flat_map(both).flatten().collect()
     }
 
     /// Sets all totals to zero.
     pub(super) fn clear(&self) {
-        for total in &self.0 {
+        for total in self.0.iter().flatten() {
             total.count.store(0, Ordering::Relaxed);
             total.bytes.clear();
             total.ns.clear();
@@ -90,18 +99,32 @@ mod tests {
     fn totals_have_count_sum_and_extremes_of_what_the_kind_has() {
         let totals = Totals::default();
         assert!(totals.lines().is_empty());
-        totals.add(TracedOp::Put, 10, Some(2000));
-        totals.add(TracedOp::Put, 30, Some(1000));
-        totals.add(TracedOp::RequestShort, 0, None);
-        totals.add(TracedOp::WaitNb, 0, Some(500));
+        totals.add(TracedOp::Put, false, 10, Some(2000));
+        totals.add(TracedOp::Put, false, 30, Some(1000));
+        totals.add(TracedOp::RequestShort, true, 0, None);
+        totals.add(TracedOp::RequestShort, false, 0, None);
+        totals.add(TracedOp::WaitNb, false, 0, Some(500));
         let lines: Vec<String> = totals.lines().into_iter().map(|(_, line)| line).collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("PUT  ") && lines[0].contains("count=2  bytes total=40 min=10 avg=20.000 max=30"));
         assert!(lines[0].ends_with("us total=3 min=1 avg=1.500 max=2"), "{}", lines[0]);
         assert!(lines[1].contains("us total=0.5 min=0.5") && !lines[1].contains("bytes"));
-        assert!(lines[2].starts_with("AMREQUEST_SHORT") && lines[2].ends_with("count=1"), "{}", lines[2]);
+        assert!(lines[2].starts_with("AMREQUEST_SHORT") && lines[2].ends_with("count=2"), "{}", lines[2]);
         totals.clear();
         assert!(totals.lines().is_empty());
+    }
+
+    #[test]
+    fn copies_within_shared_memory_have_a_name_of_their_own() {
+        let totals = Totals::default();
+        for near in [false, true, true] {
+            totals.add(TracedOp::PutNbiVal, near, 8, None);
+            totals.add(TracedOp::PutV, near, 8, None);
+        }
+        let lines: Vec<String> = totals.lines().into_iter().map(|(_, line)| line).collect();
+        let starts = ["PUT_NBI_VAL          count=1", "PUT_NBI_VAL_LOCAL    count=2", "PUTV_BULK            count=3"];
+        assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{lines:?}");
+        assert_eq!(lines.len(), starts.len());
     }
 
     #[test]

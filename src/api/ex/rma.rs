@@ -7,6 +7,7 @@
 
 use super::objects::{self, gasneti_sci_tm_t};
 use crate::am::source::Source;
+use crate::api::constants::GASNETI_SCI_FLAG_VALUE;
 use crate::api::g1::reach;
 use crate::api::g1::rma::{engines, is_ready};
 use crate::api::{die, must};
@@ -117,8 +118,9 @@ unsafe fn start(
     // SAFETY: the caller promises a team or a pair.
     let node = unsafe { objects::jobrank(tm, rank) }?;
     let may = flags & Flags::IMMEDIATE.0 != 0;
+    let op = || if flags & GASNETI_SCI_FLAG_VALUE != 0 { op.of_value() } else { op };
     // SAFETY: as the caller promises.
-    trace::offered_move!(op, node, what.bytes(), may, is_refused, unsafe { start_at(node, how, flags, what) })
+    trace::offered_move!(op(), node, what.bytes(), may, is_refused, unsafe { start_at(node, how, flags, what) })
 }
 
 /// As [`start`], to or from a node.
@@ -279,7 +281,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_get_nbi(
 /// Syncs an event if it is complete. `GASNET_OK`, or `GASNET_ERR_NOT_READY`. Serves no messages.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_test(event: usize) -> c_int {
-    let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TestNb, NO_NODE, 0);
     must("gex_Event_Test", || {
         event::test(event, Whose::Any).or_else(|error| dead_is_complete(event, error)).map(is_ready)
     })
@@ -305,7 +307,7 @@ pub extern "C" fn gasneti_sci_ex_wait(event: usize) {
 /// `events` points to `n` events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_ex_test_array(events: *mut usize, n: usize, all: c_int) -> c_int {
-    let _recorded = trace::span(TracedOp::TryArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::of_several(false, all != 0), NO_NODE, 0);
     must(if all != 0 { "gex_Event_TestAll" } else { "gex_Event_TestSome" }, || {
         // SAFETY: the caller promises `n` events.
         let found = unsafe { Events::new(events, n) }?.test(Whose::Any)?;
@@ -319,7 +321,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_test_array(events: *mut usize, n: usize,
 /// `events` points to `n` events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_ex_wait_array(events: *mut usize, n: usize, all: c_int) {
-    let _recorded = trace::span(TracedOp::WaitArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::of_several(true, all != 0), NO_NODE, 0);
     must(if all != 0 { "gex_Event_WaitAll" } else { "gex_Event_WaitSome" }, || {
         // SAFETY: the caller promises `n` events.
         let events = unsafe { Events::new(events, n) }?;
@@ -356,7 +358,7 @@ fn sets(mask: u32) -> Sets {
 /// `GASNET_OK` if this thread's implicit operations of the categories are complete, else `GASNET_ERR_NOT_READY`.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_nbi_test(mask: u32) -> c_int {
-    let _recorded = trace::span(TracedOp::TryNbi, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TestNbi, NO_NODE, 0);
     must("gex_NBI_Test", || sets(mask).test().map(is_ready))
 }
 
@@ -379,6 +381,7 @@ pub extern "C" fn gasneti_sci_ex_begin_region() {
 /// Closes the access region. The root of its operations, 0 if they are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_end_region() -> usize {
+    trace::event(TracedOp::EndRegion, NO_NODE, 0);
     must("gex_NBI_EndAccessRegion", event::end_region)
 }
 

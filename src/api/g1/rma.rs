@@ -99,12 +99,16 @@ enum TransferCall {
     PutNbiBulk,
     GetNbi,
     MemsetNbi,
+    PutVal,
+    PutNbVal,
+    PutNbiVal,
+    GetVal,
     GetNbVal,
 }
 
 /// Of each call: its name in messages, its kind in records, and how its completion is told. Bulk puts, and non-blocking
 /// gets, leave their memory to the library until they are synced.
-const CALLS: [(TransferCall, &str, TracedOp, How); 12] = [
+const CALLS: [(TransferCall, &str, TracedOp, How); 16] = [
     (TransferCall::Put, "gasnet_put", TracedOp::Put, How::Blocking),
     (TransferCall::Get, "gasnet_get", TracedOp::Get, How::Blocking),
     (TransferCall::Memset, "gasnet_memset", TracedOp::Memset, How::Blocking),
@@ -116,6 +120,10 @@ const CALLS: [(TransferCall, &str, TracedOp, How); 12] = [
     (TransferCall::PutNbiBulk, "gasnet_put_nbi_bulk", TracedOp::PutNbi, How::Implicit(Set::Puts, Local::Later)),
     (TransferCall::GetNbi, "gasnet_get_nbi", TracedOp::GetNbi, How::Implicit(Set::Gets, Local::Later)),
     (TransferCall::MemsetNbi, "gasnet_memset_nbi", TracedOp::MemsetNbi, How::Implicit(Set::Puts, Local::AtReturn)),
+    (TransferCall::PutVal, "gasnet_put_val", TracedOp::PutVal, How::Blocking),
+    (TransferCall::PutNbVal, "gasnet_put_nb_val", TracedOp::PutNbVal, How::Event(Local::AtReturn)),
+    (TransferCall::PutNbiVal, "gasnet_put_nbi_val", TracedOp::PutNbiVal, How::Implicit(Set::Puts, Local::AtReturn)),
+    (TransferCall::GetVal, "gasnet_get_val", TracedOp::GetVal, How::Blocking),
     (TransferCall::GetNbVal, "gasnet_get_nb_val", TracedOp::GetNbVal, How::Value),
 ];
 
@@ -259,6 +267,55 @@ pub extern "C" fn gasneti_sci_memset_nbi(node: u32, dest: *mut c_void, val: c_in
     transfer::<{ TransferCall::MemsetNbi as usize }>(node, What::Set(dest, val, nbytes));
 }
 
+/// As `gasneti_sci_put`, of a value.
+///
+/// # Safety
+/// As [`gasneti_sci_put`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_val(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ TransferCall::PutVal as usize }>(node, put);
+}
+
+/// As `gasneti_sci_put_nb`, of a value.
+///
+/// # Safety
+/// As [`gasneti_sci_put_nb`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nb_val(
+    node: u32,
+    dest: *mut c_void,
+    src: *const c_void,
+    nbytes: usize,
+) -> usize {
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ TransferCall::PutNbVal as usize }>(node, put)
+}
+
+/// As `gasneti_sci_put_nbi`, of a value.
+///
+/// # Safety
+/// As [`gasneti_sci_put_nbi`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_put_nbi_val(node: u32, dest: *mut c_void, src: *const c_void, nbytes: usize) {
+    // SAFETY: the caller promises that `src` is readable for `nbytes` bytes, as long as this call's form needs it.
+    let put = unsafe { put(dest, src, nbytes) };
+    transfer::<{ TransferCall::PutNbiVal as usize }>(node, put);
+}
+
+/// As `gasneti_sci_get`, of a value.
+///
+/// # Safety
+/// As [`gasneti_sci_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_get_val(dest: *mut c_void, node: u32, src: *const c_void, nbytes: usize) {
+    // SAFETY: the caller promises that `dest` is writable for `nbytes` bytes; we return when it is done.
+    let get = unsafe { get(dest, src, nbytes) };
+    transfer::<{ TransferCall::GetVal as usize }>(node, get);
+}
+
 /// Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_get_nb_val(node: u32, src: *const c_void, nbytes: usize) -> u64 {
@@ -312,7 +369,7 @@ fn polled(poll: c_int) -> Result<On, Error> {
 /// Serves messages first if `poll` is not 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nb(handle: usize, poll: c_int) -> c_int {
-    let _recorded = trace::span(TracedOp::TryNb, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TestNb, NO_NODE, 0);
     must(if poll != 0 { "gasnet_try_syncnb" } else { "gasnet_try_syncnb_nopoll" }, || {
         polled(poll)?;
         event::test(handle, Whose::of_handles()).map(is_ready)
@@ -335,7 +392,7 @@ pub extern "C" fn gasneti_sci_wait_nb(handle: usize) {
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, all: c_int, poll: c_int) -> c_int {
-    let _recorded = trace::span(TracedOp::TryArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::of_several(false, all != 0), NO_NODE, 0);
     let name = match (all != 0, poll != 0) {
         (true, true) => "gasnet_try_syncnb_all",
         (false, true) => "gasnet_try_syncnb_some",
@@ -356,7 +413,7 @@ pub unsafe extern "C" fn gasneti_sci_try_array(handles: *mut usize, n: usize, al
 /// `handles` points to `n` handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_wait_array(handles: *mut usize, n: usize, all: c_int) {
-    let _recorded = trace::span(TracedOp::WaitArray, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::of_several(true, all != 0), NO_NODE, 0);
     must(if all != 0 { "gasnet_wait_syncnb_all" } else { "gasnet_wait_syncnb_some" }, || {
         // SAFETY: the caller promises that `handles` points to `n` handles.
         let events = unsafe { Events::new(handles, n) }?;
@@ -379,7 +436,7 @@ fn which(sets: c_int) -> (Sets, usize) {
 /// `sets`: 1 puts, 2 gets, 3 both.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_try_nbi(sets: c_int) -> c_int {
-    let _recorded = trace::span(TracedOp::TryNbi, NO_NODE, 0);
+    let _recorded = trace::span(TracedOp::TestNbi, NO_NODE, 0);
     let (sets, at) = which(sets);
     must(["gasnet_try_syncnbi_puts", "gasnet_try_syncnbi_gets", "gasnet_try_syncnbi_all"][at], || {
         polled(1)?;
@@ -409,6 +466,7 @@ pub extern "C" fn gasneti_sci_begin_region() {
 /// Closes the access region and returns the handle of its operations, 0 if they are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_end_region() -> usize {
+    trace::event(TracedOp::EndRegion, NO_NODE, 0);
     must("gasnet_end_nbi_accessregion", event::end_region)
 }
 
