@@ -1007,11 +1007,9 @@ void gasneti_sci_hold_debug(const char *file, int line);
 void gasneti_sci_resume_debug(const char *file, int line);
 
 /*
- `gasnet_hsl_init`. Fatal on a lock that is certainly in use: this thread holds it, or it is initialised and lies in static
+ `gasnet_hsl_init`. Fatal on a lock that is certainly in use.
  */
-void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl,
-                                const char *file,
-                                int line);
+void gasneti_sci_hsl_init_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
  `gasnet_hsl_destroy`. Fatal on a locked or uninitialised lock.

@@ -277,9 +277,9 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
     }
 }
 
-/// `gasnet_hsl_init`. Fatal on a lock that is certainly in use: this thread holds it, or it is initialised and lies in static
-/// data.
+/// `gasnet_hsl_init`. Fatal on a lock that is certainly in use.
 ///
+/// That is one that this thread holds, or one that is initialised and lies in static data.
 /// Elsewhere a lock that looks initialised may be what a dead one left behind. Its function has returned, or its block of the
 /// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program.
 ///
