@@ -88,6 +88,9 @@ pub enum Local {
     /// At the verb's return, after which the verb needs nothing of the source. Of a get: the caller waits for the bytes at
     /// once.
     AtReturn,
+    /// When the operation is locally complete, which its caller will ask for. Until then the caller leaves the memory alone, as with
+    /// [`Local::Later`]. For puts.
+    WhenAsked,
     /// When the operation completes. The caller leaves the memory alone until then, so another thread may move the bytes.
     Later,
 }

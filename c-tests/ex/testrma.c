@@ -312,6 +312,19 @@ static void implicit(void) {
   }
   gex_NBI_BeginAccessRegion(0);
   CHECK(gex_NBI_EndAccessRegion(0) == GEX_EVENT_INVALID);
+  /* Who did not ask for local completion does not wait for it: neither puts with DEFER nor gets belong to LC. */
+  for (kind = 0; kind < 2; kind++) {
+    gex_Event_t root = GEX_EVENT_INVALID;
+    if (kind) gex_NBI_BeginAccessRegion(0);
+    CHECK(gex_RMA_PutNBI(tm, peer, to, local, 64 * 1000, GEX_EVENT_DEFER, 0) == 0);
+    CHECK(gex_RMA_GetNBI(tm, check, peer, to + 64 * 1000, 64 * 1000, 0) == 0);
+    if (kind) {
+      root = gex_NBI_EndAccessRegion(0);
+      CHECK(gex_Event_QueryLeaf(root, GEX_EC_LC) == GEX_EVENT_INVALID);
+    } else CHECK(gex_NBI_Test(GEX_EC_LC, 0) == GASNET_OK && gex_NBI_Test(GEX_EC_AM, 0) == GASNET_OK);
+    gex_NBI_Wait(GEX_EC_PUT | GEX_EC_GET, 0);
+    gex_Event_Wait(root);
+  }
 }
 
 /* Each argument is evaluated once, and the calls are expressions. */

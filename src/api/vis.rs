@@ -56,19 +56,21 @@ fn take(verb: Verb) -> Result<Option<Armed>, Error> {
 }
 
 /// Starts what cannot be done at once: `what`, if anything is left, and the message for the handler that is armed. `form` is one
-/// of `GASNETI_SCI_VIS_*`. Returns the root event, 0 if it is complete or has none, or `NO_OP` if `flags` ask for IMMEDIATE.
+/// of `GASNETI_SCI_VIS_*`; `local` says whether the client asks for local completion. Returns the root event, 0 if it is complete
+/// or has none, or `NO_OP` if `flags` ask for IMMEDIATE.
 #[inline(never)]
 pub(super) fn start_slow(
     verb: Verb,
     form: usize,
     node: u32,
     what: Option<&What<'_>>,
+    local: Local,
     flags: Flags,
     armed: Option<Armed>,
 ) -> Result<usize, Error> {
     let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
     let set = if verb.is_put() { Set::Puts } else { Set::Gets };
-    let how = [How::Blocking, How::Event(Local::Later), How::Implicit(set, Local::Later)][form];
+    let how = [How::Blocking, How::Event(local), How::Implicit(set, local)][form];
     if matches!(how, How::Implicit(..)) {
         reach::note_implicit();
     }

@@ -47,7 +47,7 @@ impl Whose {
 pub enum Part {
     /// All of it. Syncing it gives the op back.
     Root = 0,
-    /// Local completion: the sources of its puts are free.
+    /// Local completion: the sources of its puts are free whose callers asked for that.
     Local = 1,
     /// One category of a region's operations. It is complete with the region, never before all of the category is.
     Category = 2,
@@ -340,7 +340,7 @@ impl Sets {
     pub const PUTS: Sets = Sets(1);
     /// Gets.
     pub const GETS: Sets = Sets(2);
-    /// Local completion of puts.
+    /// Local completion of puts whose callers asked for it.
     pub const LOCAL: Sets = Sets(4);
     /// Atomic operations that read and modify.
     pub const RMW: Sets = Sets(8);

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // client memory and mapped segments
 
 use super::*;
+use crate::verbs::Local;
 
 fn take() -> (usize, Taken) {
     let (id, op) = home::take().unwrap();
@@ -62,7 +63,7 @@ fn in_flight() -> (usize, Taken, &'static crate::sync::AtomicU64) {
     let (root, (id, op)) = take();
     op.start();
     let mut copies = None;
-    op.queue(|count| {
+    op.queue(Local::WhenAsked, |count| {
         copies = Some(count);
         Ok::<(), ()>(())
     })
@@ -178,7 +179,7 @@ fn a_region_with_a_copy_has_a_root_even_if_the_copy_is_over() {
     for _ in 0..3 {
         assert!(begin_region().is_ok());
         let (_, op) = home::here().implicit(Set::Gets).unwrap();
-        op.queue(|made| {
+        op.queue(Local::WhenAsked, |made| {
             made.fetch_add(1, crate::sync::Ordering::Release); // ORDERING: as the engine
             Ok::<(), ()>(())
         })

@@ -34,9 +34,9 @@ where
 {
     let (Some((map, base)), Some(op)) = (map(am, node), op(c.counts)) else { return Ok(false) };
     am.segments().check(node, address, source.len())?;
-    let (offset, lasting) = (address - base, c.local == Local::Later);
-    // SAFETY: `Source` promises readable bytes; with `Local::Later` the caller keeps them until the operation is complete.
-    op.queue(|done| unsafe { map.start_put(offset, source.ptr(), source.len(), lasting, done) })?;
+    let (offset, lasting) = (address - base, c.local != Local::AtReturn);
+    // SAFETY: `Source` promises readable bytes; unless it is `AtReturn`, the caller keeps them until they are free.
+    op.queue(c.local, |done| unsafe { map.start_put(offset, source.ptr(), source.len(), lasting, done) })?;
     Ok(true)
 }
 
@@ -49,6 +49,6 @@ where
     am.segments().check(node, address, to.len())?;
     let offset = address - base;
     // SAFETY: `Landing` promises that its bytes are writable until the operation is complete.
-    op.queue(|done| unsafe { map.start_get(offset, to.ptr(), to.len(), done) })?;
+    op.queue(Local::Later, |done| unsafe { map.start_get(offset, to.ptr(), to.len(), done) })?;
     Ok(true)
 }

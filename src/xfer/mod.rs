@@ -101,7 +101,7 @@ impl Rma {
     {
         let node = to.rank();
         let ways = Ways {
-            queue: |overlap: &Overlap| overlap.put(am, node, address, source, c.counts),
+            queue: |overlap: &Overlap| overlap.put(am, node, address, source, c),
             native: || native::put(am, node, address, source),
             far: || far::put(am, node, address, source, c),
             messages: || reference::put(am, node, address, source, c.counts),
@@ -197,7 +197,7 @@ impl Rma {
         if len == 0 {
             return Ok(Begun::Complete);
         }
-        if local == Local::Later
+        if local != Local::AtReturn
             && let Some(overlap) = &self.overlap
             && (ways.queue)(overlap)?
         {

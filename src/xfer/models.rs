@@ -9,6 +9,7 @@ use super::op::Op;
 use crate::explore::explore;
 use crate::sci::engine;
 use crate::sync::{AtomicU32, AtomicU64, ModelCell, Ordering, yield_now};
+use crate::verbs::Local;
 use loom::thread;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ unsafe impl Send for Memory {}
 /// Queues one copy of `op`, as for the DMA thread: the count that says when it is made.
 fn queue(op: &'static Op) -> &'static AtomicU64 {
     let mut copied = None;
-    let queued: Result<(), Infallible> = op.queue(|count| {
+    let queued: Result<(), Infallible> = op.queue(Local::WhenAsked, |count| {
         copied = Some(count);
         Ok(())
     });

@@ -1,9 +1,10 @@
 //! One operation in flight: what it counts, and how it becomes complete.
 //!
-//! An op counts the messages started for it and those answered. Copies by the DMA engine have two counts of their own, because
-//! they are finished by other threads than those that run replies. The op is *complete* when both pairs are equal. It is
-//! *locally complete* (the sources of its puts are free) when the copies are made: a verb takes what goes by messages from its
-//! source before it returns. So local completion never comes after completion.
+//! An op counts the messages started for it and those answered. Copies by the DMA engine or the network have counts of their own,
+//! because they are finished by other threads than those that run replies. There are two kinds of copies: those whose local
+//! completion somebody will ask for, and the others. The op is *complete* when everything that it counts is. It is *locally
+//! complete* when the copies of the first kind are made: a verb takes what goes by messages from its source before it returns. So
+//! local completion never comes after completion, and never waits for gets or for puts whose caller did not ask for it.
 //!
 //! Counts only grow, also from one use of the op to the next, so an op that is given back needs no reset.
 //!
@@ -21,6 +22,7 @@
 
 use super::home::Home;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fixed};
+use crate::verbs::Local;
 use std::ptr;
 
 /// Number of an op in the table. It travels with each message, as one argument, and comes back with the answer.
@@ -44,14 +46,32 @@ pub(super) const NO_USE: u32 = 4;
 /// Between one use and the next.
 const USE: u32 = 8;
 
+/// Copies by the DMA engine or the network.
+#[derive(Default)]
+struct Copies {
+    /// How many were given to it.
+    queued: AtomicU64,
+    /// How many of those are made.
+    made: AtomicU64,
+}
+
+impl Copies {
+    #[inline(always)]
+    fn are_made(&self) -> bool {
+        // ORDERING: Acquire ↔ the engine's Release: a thread that sees the count sees every byte, and may write the source.
+        // Relaxed: `queued` is the taker's, handed over with the event.
+        self.made.load(Ordering::Acquire) == self.queued.load(Ordering::Relaxed)
+    }
+}
+
 /// One operation, or one set of implicit ones.
 pub struct Op {
     started: AtomicU64,
     done: AtomicU64,
-    /// Copies that the DMA engine was given.
-    queued: AtomicU64,
-    /// Those that it has made.
-    copied: AtomicU64,
+    /// Puts whose local completion is asked for.
+    asked: Copies,
+    /// All other copies.
+    others: Copies,
     /// The home that it was taken from; null while it is free.
     owner: AtomicPtr<Home>,
     /// How often it was taken, in steps of [`USE`]. It tells the op's events apart, so that syncing one twice is detected
@@ -69,8 +89,8 @@ impl Default for Op {
         Op {
             started: AtomicU64::default(),
             done: AtomicU64::default(),
-            queued: AtomicU64::default(),
-            copied: AtomicU64::default(),
+            asked: Copies::default(),
+            others: Copies::default(),
             owner: AtomicPtr::new(ptr::null_mut()),
             uses: AtomicU32::new(NO_USE),
             next: AtomicU32::default(),
@@ -113,32 +133,36 @@ impl Op {
         self.done.load(Ordering::Relaxed) != self.started.load(Ordering::Relaxed) // Relaxed: as in `finish`
     }
 
-    /// Counts one more copy queued, unless the engine refuses it (rule 1). `enqueue` gets the count that is to be increased,
-    /// with Release, when the copy is made.
-    pub fn queue<E>(&'static self, enqueue: impl FnOnce(&'static AtomicU64) -> Result<(), E>) -> Result<(), E> {
-        let queued = self.queued.load(Ordering::Relaxed); // Relaxed: as `started`
-        self.queued.store(queued + 1, Ordering::Relaxed); // Relaxed: as above
-        enqueue(&self.copied).inspect_err(|_| self.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
+    /// Counts one more copy queued, unless the engine refuses it (rule 1). `local` says which kind of copy it is. `enqueue` gets the
+    /// count that is to be increased, with Release, when the copy is made.
+    pub fn queue<E>(
+        &'static self,
+        local: Local,
+        enqueue: impl FnOnce(&'static AtomicU64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let copies = if local == Local::WhenAsked { &self.asked } else { &self.others };
+        let queued = copies.queued.load(Ordering::Relaxed); // Relaxed: as `started`
+        copies.queued.store(queued + 1, Ordering::Relaxed); // Relaxed: as above
+        enqueue(&copies.made).inspect_err(|_| copies.queued.store(queued, Ordering::Relaxed)) // Relaxed: as above
     }
 
-    /// Copies that the DMA engine was given in all uses. By the taker.
+    /// Copies that were queued in all uses. By the taker.
     pub(super) fn copies(&self) -> u64 {
-        self.queued.load(Ordering::Relaxed) // Relaxed: as in `queue`
+        [&self.asked, &self.others].map(|copies| copies.queued.load(Ordering::Relaxed)).iter().sum() // Relaxed: as in `queue`
     }
 
     /// True if it is complete.
     #[inline(always)]
     pub fn is_done(&self) -> bool {
         // ORDERING: Acquire ↔ Release in `finish`: see there. Relaxed: `started` is the taker's, handed over with the event.
-        self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed) && self.is_locally_done()
+        let answered = self.done.load(Ordering::Acquire) == self.started.load(Ordering::Relaxed);
+        answered && self.asked.are_made() && self.others.are_made()
     }
 
     /// True if it is locally complete.
     #[inline(always)]
     pub fn is_locally_done(&self) -> bool {
-        // ORDERING: Acquire ↔ the engine's Release: a thread that sees the count sees every byte, and may write the source.
-        // Relaxed: as in `is_done`.
-        self.copied.load(Ordering::Acquire) == self.queued.load(Ordering::Relaxed)
+        self.asked.are_made()
     }
 
     /// The root event that stands for this use: number in the low half, use in the high half. Never below 2³².
@@ -226,14 +250,33 @@ mod tests {
             count = Some(copied);
             Ok::<(), ()>(())
         };
-        op.queue(keep).unwrap();
+        op.queue(Local::WhenAsked, keep).unwrap();
         op.start();
-        assert_eq!(op.queue(|_| Err("full")), Err("full"));
+        assert_eq!(op.queue(Local::WhenAsked, |_| Err("full")), Err("full"));
         assert!(op.finish() && !op.is_done());
         assert!(!op.is_locally_done(), "the copy reads the source");
         count.unwrap().fetch_add(1, Ordering::Release);
         assert!(op.is_done() && op.is_locally_done());
         assert!(!op.finish(), "a copy is not a message");
+    }
+
+    #[test]
+    fn copies_that_nobody_asks_for_are_no_part_of_local_completion() {
+        let op: &'static Op = Box::leak(Box::default());
+        let mut counts = Vec::new();
+        for local in [Local::Later, Local::WhenAsked] {
+            let keep = |count| {
+                counts.push(count);
+                Ok::<(), ()>(())
+            };
+            op.queue(local, keep).unwrap();
+        }
+        assert_eq!(op.copies(), 2);
+        assert!(!op.is_locally_done());
+        counts[1].fetch_add(1, Ordering::Release);
+        assert!(op.is_locally_done() && !op.is_done());
+        counts[0].fetch_add(1, Ordering::Release);
+        assert!(op.is_done());
     }
 
     #[test]

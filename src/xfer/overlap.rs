@@ -8,7 +8,7 @@
 
 use super::op::Op;
 use super::table::Table;
-use super::{Counted, Landing};
+use super::{Completion, Counted, Landing};
 use crate::am::Am;
 use crate::am::source::Source;
 use crate::base::error::Error;
@@ -16,6 +16,7 @@ use crate::base::log;
 use crate::sci::engine::{Engine, Work};
 use crate::sci::{Adapter, RemoteRead, SciError};
 use crate::sync::{AtomicU32, Ordering};
+use crate::verbs::Local;
 
 /// Most transfers that are queued; with the smallest ones a few milliseconds of work. Further transfers are made at once: their
 /// client would have to help with the queue anyway.
@@ -41,14 +42,14 @@ impl Overlap {
         self.min
     }
 
-    /// Queues a put whose source stays as it is until the operation is done. False: nothing was queued.
+    /// Queues a put whose source stays as it is until the copy is made. False: nothing was queued.
     pub(super) fn put<A>(
         &self,
         am: &Am<A>,
         node: u32,
         address: usize,
         source: Source,
-        c: Counted<'_>,
+        c: Completion<'_>,
     ) -> Result<bool, Error>
     where
         A: Adapter<Remote: RemoteRead>,
@@ -73,7 +74,7 @@ impl Overlap {
     {
         let Some(from) = self.place(am, node, address, to.len())? else { return Ok(false) };
         // SAFETY: the source was checked; `Landing` promises that the target is writable until the operation is done.
-        Ok(unsafe { self.queue(from, to.ptr(), to.len(), c) })
+        Ok(unsafe { self.queue(from, to.ptr(), to.len(), Completion { counts: c, local: Local::Later }) })
     }
 
     /// The address in this process of the peer's side: `len` bytes at `address` of `node`. `None` if it is not mapped, or `len`
@@ -95,11 +96,11 @@ impl Overlap {
 
     /// # Safety
     /// As [`Engine::enqueue`], until the operation is done.
-    unsafe fn queue(&self, from: *const u8, to: *mut u8, len: usize, c: Counted<'_>) -> bool {
-        let op: Option<&'static Op> = Table::get().op(c.id); // the same op; its place in the table lives for ever
+    unsafe fn queue(&self, from: *const u8, to: *mut u8, len: usize, c: Completion<'_>) -> bool {
+        let op: Option<&'static Op> = Table::get().op(c.counts.id); // the same op; its place in the table lives for ever
         // SAFETY: the caller promises that both sides stay valid for `len` bytes until the operation is done.
         let enqueue = |count| unsafe { self.engine.enqueue(from, to, len, count) };
-        match op.map(|op| op.queue(enqueue)) {
+        match op.map(|op| op.queue(c.local, enqueue)) {
             Some(Ok(())) => true,
             Some(Err(error)) => {
                 self.tell(&error);

@@ -73,7 +73,11 @@ impl Wish {
 
     #[inline(always)]
     fn local(self) -> Local {
-        if matches!(self, Wish::Now) { Local::AtReturn } else { Local::Later }
+        match self {
+            Wish::Now => Local::AtReturn,
+            Wish::Defer => Local::Later,
+            Wish::Group | Wish::Leaf(_) => Local::WhenAsked,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
 use crate::trace;
-use crate::verbs::{Flags, Target};
+use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Piece, What};
 use crate::vis::signed::Signed;
 use crate::vis::{Verb, check};
@@ -162,6 +162,7 @@ fn check_nothing(shape: &Shape<'_>) -> Result<usize, Error> {
 #[inline(always)]
 unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) -> Result<usize, Error> {
     let flags = Flags(call.flags & Flags::IMMEDIATE.0);
+    let local = if call.flags & ENABLE_LEAF_LC != 0 { Local::WhenAsked } else { Local::Later };
     let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
     let direct = |what: &Option<What<'_>>| match (shape, what) {
         (_, None) => true,
@@ -183,11 +184,11 @@ unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) 
             }
             return Ok(0);
         }
-        return start_slow(call.verb, call.form(), node, what.as_ref(), flags, None);
+        return start_slow(call.verb, call.form(), node, what.as_ref(), local, flags, None);
     }
     let what = shape.what();
     let left = if direct(&what) { None } else { what.as_ref() };
-    start_slow(call.verb, call.form(), node, left, flags, armed)
+    start_slow(call.verb, call.form(), node, left, local, flags, armed)
 }
 
 /// Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.

@@ -12,7 +12,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
 use crate::trace::{self, TracedOp};
-use crate::verbs::{Flags, Target};
+use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::{Verb, check};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -82,7 +82,7 @@ unsafe fn transfer<'a>(
             }
             return Ok(0);
         }
-        start_slow(call, how as usize, node, Some(&what), Flags::NONE, armed)
+        start_slow(call, how as usize, node, Some(&what), Local::Later, Flags::NONE, armed)
     };
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
 }
@@ -90,7 +90,7 @@ unsafe fn transfer<'a>(
 /// The end of a call whose bytes, if any, are at the target: the handler that is armed. Returns as [`transfer`].
 #[inline(always)]
 fn without_bytes(call: Verb, how: u32, node: u32, armed: Option<Armed>) -> Result<usize, Error> {
-    if armed.is_none() { Ok(0) } else { start_slow(call, how as usize, node, None, Flags::NONE, armed) }
+    if armed.is_none() { Ok(0) } else { start_slow(call, how as usize, node, None, Local::Later, Flags::NONE, armed) }
 }
 
 /// A client's array. `BadArg`: NULL, or more elements than memory holds.
