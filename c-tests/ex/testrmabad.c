@@ -8,6 +8,11 @@
 #define AREA 65536
 static unsigned char local[AREA];
 
+#define LACKS(category)                                                                                              \
+  leaf = gex_Event_QueryLeaf(e, category), gex_Event_Wait(leaf);                                                     \
+  if (gex_Event_Test(e) == GASNET_OK) return end();                                                                  \
+  break
+
 int main(int argc, char **argv) {
   const int number = argc > 1 ? atoi(argv[1]) : 0;
   gex_Rank_t peer;
@@ -98,9 +103,14 @@ int main(int argc, char **argv) {
       gex_VIS_SetPeerCompletionHandler(200, local, 8, 0);
       gasnet_geti_bulk(1, own, 8, peer, 2, places, 4);
       break;
+    /* in debug builds: a leaf that the root has not. In others the event is not complete before the root */
+    case 35: e = gex_RMA_PutNB(tm, peer, to, local, 8192, &leaf, 0); LACKS(GEX_EC_PUT);
+    case 36: e = gex_RMA_PutNB(tm, peer, to, local, 8192, GEX_EVENT_DEFER, 0); LACKS(GEX_EC_LC);
+    case 37: e = gex_RMA_GetNB(tm, local, peer, to, 8192, 0); LACKS(GEX_EC_GET);
+    case 38: e = gex_VIS_IndexedPutNB(tm, peer, 1, places, 4, 1, own, 4, 0); LACKS(GEX_EC_LC);
     default: say("ERROR: no mistake %d", number), errors++;
   }
-  if (number == 0 && me == 0) say("34 mistakes");
+  if (number == 0 && me == 0) say("38 mistakes");
   if (number && me == 0) say("ERROR: still alive"), errors++;
   return end();
 }

@@ -300,7 +300,8 @@ static void completions(gex_Rank_t rank) {
       case 7: CHECK(gex_VIS_IndexedPutNBI(tm, rank, bytes, di, 1, bytes, si, 1, flags) == 0); break;
       case 8: CHECK(gex_VIS_StridedPutNBI(tm, rank, to, two, source[slot], near, 1, &bytes, 1, flags) == 0); break;
     }
-    if (n > 0 && flags) gex_Event_Wait(gex_Event_QueryLeaf(events[n - 1], GEX_EC_LC));
+    if (flags && slot % 9 == 4) gex_Event_Wait(gex_Event_QueryLeaf(events[n - 1], GEX_EC_LC)); /* the NB put that has the flag */
+    if (flags && slot % 9 == 7) gex_NBI_Wait(GEX_EC_LC, 0);
   }
   gex_VIS_SetPeerCompletionHandler(HANDLER, NULL, 0, 0);
   gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0); /* disarmed */

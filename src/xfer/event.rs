@@ -190,14 +190,20 @@ pub fn leaf(root: usize, part: Part) -> Result<usize, Error> {
     Ok(if done { 0 } else { root | (part as usize) << PART })
 }
 
-/// The event of a closed region's operations of `set`; 0 if there are none, or all of the region is complete. `BadArg`: as [`leaf`].
-pub fn category(root: usize, set: Set) -> Result<usize, Error> {
+/// The leaf of a live root for one category: local completion, or, with `set`, a region's operations of that set. 0 if that part is
+/// complete, or a region has no such operations. `None`: the root has no such leaf. Regions have all, a put has that of local
+/// completion if it was started with [`WhenAsked`](crate::verbs::Local::WhenAsked), and other operations have none. `BadArg`: as [`leaf`].
+pub fn category(root: usize, set: Option<Set>) -> Result<Option<usize>, Error> {
     if root == 0 {
-        return Ok(0);
+        return Ok(Some(0));
     }
     let Live { op, .. } = find(root, Whose::Any).or_else(|why| refused(root, why))?;
-    let done = !op.has_set(set as usize) || op.is_done();
-    Ok(if done { 0 } else { root | (Part::Category as usize) << PART })
+    match set {
+        None if op.has_local() => leaf(root, Part::Local).map(Some),
+        Some(set) if op.is_region() && !op.has_set(set as usize) => Ok(Some(0)),
+        Some(_) if op.is_region() => leaf(root, Part::Category).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// Syncs an event if it is complete; false while it is not. Serves no messages. `BadArg`: it is not live.

@@ -175,6 +175,33 @@ fn a_region_catches_what_starts_inside_and_leaves_the_sets_alone() {
 }
 
 #[test]
+fn a_root_has_the_leaves_of_what_it_stands_for() {
+    let every = |root| [None, Some(Set::Puts), Some(Set::Gets), Some(Set::Rmw)].map(|set| category(root, set).unwrap());
+    let (plain, (_, op)) = take();
+    op.start();
+    assert_eq!(every(plain), [None; 4], "a get, an atomic operation, a put with DEFER");
+    assert!(op.finish() && test(plain, Whose::Any).unwrap());
+    let (put, (_, op), copies) = in_flight();
+    op.note_asked();
+    assert_eq!(every(put), [Some(put | PARTS & 1 << PART), None, None, None]);
+    copies.fetch_add(1, crate::sync::Ordering::Release); // ORDERING: as the engine
+    assert_eq!(category(put, None), Ok(Some(0)), "locally complete");
+    assert!(op.finish() && test(put, Whose::Any).unwrap());
+    assert!(category(put, None).is_err());
+    assert!(begin_region().is_ok());
+    let (_, op) = home::here().implicit(Set::Gets).unwrap();
+    op.start();
+    let region = end_region().unwrap();
+    assert_eq!(every(region), [Some(0), Some(0), Some(region | 2 << PART), Some(0)], "of gets alone");
+    assert!(op.finish() && test(region, Whose::Any).unwrap());
+    let (again, (_, op)) = take();
+    op.start();
+    assert_eq!(every(again), [None; 4], "what the op was before does not matter");
+    assert!(op.finish() && test(again, Whose::Any).unwrap());
+    assert_eq!(every(0), [Some(0); 4]);
+}
+
+#[test]
 fn a_region_with_a_copy_has_a_root_even_if_the_copy_is_over() {
     for _ in 0..3 {
         assert!(begin_region().is_ok());

@@ -264,7 +264,7 @@ pub(super) fn in_region() -> bool {
 pub(super) fn begin_region() -> Option<()> {
     let (own, taken) = (&here().own, take()?);
     own.copies_before.set(taken.1.copies());
-    taken.1.clear_value();
+    taken.1.note_region();
     own.region.set(Some(taken));
     Some(())
 }

@@ -46,6 +46,11 @@ pub(super) const NO_USE: u32 = 4;
 /// Between one use and the next.
 const USE: u32 = 8;
 
+/// In the word of a region's op: its event has a leaf for each category.
+const REGION: u64 = 1 << 8;
+/// In the word of a put's op: its event has a leaf, which stands for local completion.
+const ASKED: u64 = 1 << 9;
+
 /// Copies by the DMA engine or the network.
 #[derive(Default)]
 struct Copies {
@@ -79,8 +84,9 @@ pub struct Op {
     uses: AtomicU32,
     /// While it is on a list of returned ops: number + 1 of the next one.
     pub(super) next: AtomicU32,
-    /// The word that a value get fetched. It is written through a pointer, which loom's atomics could not give. The op of a region
-    /// fetches none; there it has a bit for each set of which an operation was begun.
+    /// The word that a value get fetched. It is written through a pointer, which loom's atomics could not give. All other operations
+    /// fetch none. There it says which leaves the event has: [`REGION`] and a bit for each set of which an operation was begun, or
+    /// [`ASKED`], or nothing.
     value: fixed::AtomicU64,
 }
 
@@ -185,6 +191,7 @@ impl Op {
         // Relaxed, all: free ops are one thread's, and what it writes is handed over with the event (rule 3).
         self.owner.store(ptr::from_ref(home).cast_mut(), Ordering::Relaxed);
         self.uses.store(self.uses.load(Ordering::Relaxed).wrapping_add(USE), Ordering::Relaxed);
+        self.value.store(0, Ordering::Relaxed);
     }
 
     /// It is free. By the thread that took it.
@@ -214,6 +221,26 @@ impl Op {
     /// Clears the landing place.
     pub fn clear_value(&self) {
         self.value.store(0, Ordering::Relaxed); // Relaxed: before `start`
+    }
+
+    /// It is the op of a region. By the region's thread, before it has the event.
+    pub(super) fn note_region(&self) {
+        self.value.store(REGION, Ordering::Relaxed); // Relaxed: the event is handed over later
+    }
+
+    /// It is the op of a put whose local completion is asked for. As [`Self::note_region`].
+    pub(super) fn note_asked(&self) {
+        self.value.store(ASKED, Ordering::Relaxed); // Relaxed: as above
+    }
+
+    /// True if its event has leaves for all categories.
+    pub(super) fn is_region(&self) -> bool {
+        self.value() & REGION != 0
+    }
+
+    /// True if its event has a leaf for local completion.
+    pub(super) fn has_local(&self) -> bool {
+        self.value() & (REGION | ASKED) != 0
     }
 
     /// Notes that an operation of `set` begins in the region of this op. By the region's thread, before it has the event.

@@ -46,7 +46,12 @@ impl<A: Adapter> Engines<'_, A> {
         let begun = begin(Completion { counts: Counted { id, op }, local })?;
         match how {
             How::Implicit(..) => {}
-            How::Event(_) if begun == Begun::InFlight => return Ok(Some(op.handle(id))),
+            How::Event(local) if begun == Begun::InFlight => {
+                if local == Local::WhenAsked {
+                    op.note_asked();
+                }
+                return Ok(Some(op.handle(id)));
+            }
             How::Value => return Ok(Some(op.handle(id))),
             How::Event(_) => here.give((id, op)),
             How::Blocking => {

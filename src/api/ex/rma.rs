@@ -334,15 +334,26 @@ pub unsafe extern "C" fn gasneti_sci_ex_wait_array(events: *mut usize, n: usize,
 }
 
 /// The leaf of `root` for one `GEX_EC_*`; 0 if that part is complete.
+///
+/// A root without such a leaf is an error in debug builds. In others the result is an event that is complete with the root.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_leaf(root: usize, category: u32) -> usize {
-    must("gex_Event_QueryLeaf", || match category {
-        // Categories of a region are complete with the region, those that it lacks at once.
-        PUT => event::category(root, Set::Puts),
-        GET => event::category(root, Set::Gets),
-        RMW => event::category(root, Set::Rmw),
-        LC => event::leaf(root, Part::Local),
-        _ => bad_arg(format_args!("{category:#x} is not one event category")),
+    must("gex_Event_QueryLeaf", || {
+        let (set, name) = match category {
+            PUT => (Some(Set::Puts), "PUT"),
+            GET => (Some(Set::Gets), "GET"),
+            RMW => (Some(Set::Rmw), "RMW"),
+            LC => (None, "LC"),
+            _ => return bad_arg(format_args!("{category:#x} is not one event category")),
+        };
+        match event::category(root, set)? {
+            Some(leaf) => Ok(leaf),
+            None if Job::get()?.client().debug => bad_arg(format_args!(
+                "{root:#x} has no leaf for GEX_EC_{name}. Access regions have leaves; so have puts that were started with a place for it \
+                 or with GEX_FLAG_ENABLE_LEAF_LC"
+            )),
+            None => event::leaf(root, Part::Category),
+        }
     })
 }
 
