@@ -31,6 +31,7 @@ fn main() {
         "api/ex/job",
         "api/ex/segment",
         "api/ex/am",
+        "api/ex/check",
         "api/ex/npam",
         "api/ex/srcdesc",
         "api/ex/rma",

@@ -46,7 +46,8 @@ GASNETI_SCI_INLINE int gasneti_sci_do_mk_create(gex_MK_t *kind_p, gex_Client_t c
                                args ? (int)args->gex_class : 0, flags);
 }
 /* int gex_MK_Create(gex_MK_t *kind_p, gex_Client_t client, const gex_MK_Create_args_t *args, gex_Flags_t flags) */
-#define GASNETI_SCI_EX_MK_Create(kind_p, client, args, flags) gasneti_sci_do_mk_create((kind_p), (client), (args), (flags))
+#define GASNETI_SCI_EX_MK_Create(kind_p, client, args, flags)                                                        \
+  GASNETI_SCI_CHECKED("gex_MK_Create", GASNETI_SCI_RULES_LOCAL, gasneti_sci_do_mk_create((kind_p), (client), (args), (flags)))
 #define gex_MK_Create(...) GASNETI_SCI_EX_MK_Create(__VA_ARGS__)
 /* No kind but GEX_MK_HOST exists, for which these calls are not. They end the job. */
 #define GASNETI_SCI_EX_MK_Destroy(kind, flags) gasneti_sci_mk_destroy((kind), (flags))

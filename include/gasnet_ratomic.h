@@ -46,13 +46,16 @@ GASNETI_SCI_INLINE gex_DT_t gasneti_sci_ad_dt(gex_AD_t ad) { return ad->dt; }
 GASNETI_SCI_INLINE gex_OP_t gasneti_sci_ad_ops(gex_AD_t ad) { return ad->ops; }
 GASNETI_SCI_INLINE void gasneti_sci_ad_set_cdata(gex_AD_t ad, const void *val) { ad->cdata = (void *)(uintptr_t)val; }
 GASNETI_SCI_INLINE void *gasneti_sci_ad_cdata(gex_AD_t ad) { return ad->cdata; }
-#define gex_AD_QueryFlags(ad) gasneti_sci_ad_flags(ad)
-#define gex_AD_QueryTM(ad) gasneti_sci_ad_tm(ad)
-#define gex_AD_QueryDT(ad) gasneti_sci_ad_dt(ad)
-#define gex_AD_QueryOps(ad) gasneti_sci_ad_ops(ad)
-#define GASNETI_SCI_EX_AD_SetCData(ad, val) gasneti_sci_ad_set_cdata((ad), (val))
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_EX_LIVE(AD, gex_AD_t, AD);
+#endif
+#define gex_AD_QueryFlags(ad) gasneti_sci_ad_flags(GASNETI_SCI_LIVE(AD, "gex_AD_QueryFlags", ad))
+#define gex_AD_QueryTM(ad) gasneti_sci_ad_tm(GASNETI_SCI_LIVE(AD, "gex_AD_QueryTM", ad))
+#define gex_AD_QueryDT(ad) gasneti_sci_ad_dt(GASNETI_SCI_LIVE(AD, "gex_AD_QueryDT", ad))
+#define gex_AD_QueryOps(ad) gasneti_sci_ad_ops(GASNETI_SCI_LIVE(AD, "gex_AD_QueryOps", ad))
+#define GASNETI_SCI_EX_AD_SetCData(ad, val) gasneti_sci_ad_set_cdata(GASNETI_SCI_LIVE(AD, "gex_AD_SetCData", ad), (val))
 #define gex_AD_SetCData(...) GASNETI_SCI_EX_AD_SetCData(__VA_ARGS__)
-#define gex_AD_QueryCData(ad) gasneti_sci_ad_cdata(ad)
+#define gex_AD_QueryCData(ad) gasneti_sci_ad_cdata(GASNETI_SCI_LIVE(AD, "gex_AD_QueryCData", ad))
 
 /* ---- operations ---- */
 #if defined(__GNUC__) && !defined(GASNET_DEBUG)

@@ -97,7 +97,7 @@
 #define GASNETI_SCI_FLAG_VALUE (1 << 31)
 
 /*
- Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler.
+ Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.
  */
 #define GASNETI_SCI_RULE_NO_HANDLER 1
 
@@ -120,6 +120,11 @@
  Only in an AM handler.
  */
 #define GASNETI_SCI_RULE_IN_HANDLER 16
+
+/*
+ Not in an AM handler.
+ */
+#define GASNETI_SCI_RULE_OUTSIDE 32
 
 /*
  `gasneti_magic` of `GASNET_HSL_INITIALIZER`.
@@ -1634,6 +1639,37 @@ int gasneti_sci_request_long_now(uint32_t node,
                                  void *dest_addr,
                                  const uint64_t *args,
                                  uint32_t numargs);
+
+/*
+ Checks that `object` is one whose head begins with `magic`, and that it has not ended.
+ */
+void gasneti_sci_check_object(const char *name, const char *file, int line, const void *object, uint32_t magic);
+
+/*
+ Checks the arguments of `gex_TM_Pair`: `eps` is `GASNET_MAXEPS`.
+ */
+void gasneti_sci_check_pair(const char *name,
+                            const char *file,
+                            int line,
+                            const gasneti_sci_ep_t *local,
+                            uint32_t remote,
+                            uint32_t eps);
+
+/*
+ Checks the arguments of a query of the largest payload.
+ */
+void gasneti_sci_check_limit(const char *name,
+                             const char *file,
+                             int line,
+                             const gasneti_sci_tm_t *tm,
+                             uint32_t rank,
+                             uint32_t flags,
+                             uint32_t numargs);
+
+/*
+ Checks that `sd` is a descriptor that this thread has open.
+ */
+void gasneti_sci_check_srcdesc(const char *name, const char *file, int line, const gasneti_sci_srcdesc_t *sd);
 
 /*
  Opens this thread's descriptor for a request to `node`; NULL if there is no room and `flags` say not to wait.

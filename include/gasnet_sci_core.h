@@ -28,6 +28,8 @@
 /* The same rules for calls that return errors. For them a call before attach is such an error, so it is not checked
  * here. */
 #define GASNETI_SCI_RULES_STATUS (GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_NO_LOCK | GASNETI_SCI_RULE_NO_NIS)
+/* Rules for calls that nobody may make in handlers or with a lock, although they neither send nor poll. */
+#define GASNETI_SCI_RULES_LOCAL (GASNETI_SCI_RULE_OUTSIDE | GASNETI_SCI_RULE_NO_LOCK)
 
 /* ---- before main, every object tells the library how it was compiled. Init refuses mixed modes, and headers of
  * another ABI do not link ---- */

@@ -29,7 +29,8 @@ GASNETI_SCI_INLINE int gasneti_sci_do_register(gex_EP_t ep, gex_AM_Entry_t *tabl
   return gasneti_sci_ep_register(ep, (gasneti_sci_am_entry_t *)(void *)table, numentries);
 }
 /* The table may be a compound literal, whose commas a macro would take for its own. */
-#define gex_EP_RegisterHandlers(...) GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", 0, gasneti_sci_do_register(__VA_ARGS__))
+#define gex_EP_RegisterHandlers(...)                                                                                 \
+  GASNETI_SCI_CHECKED("gex_EP_RegisterHandlers", GASNETI_SCI_RULES_LOCAL, gasneti_sci_do_register(__VA_ARGS__))
 
 /* ---- tokens ---- */
 typedef unsigned int gex_TI_t;
@@ -69,13 +70,29 @@ GASNETI_SCI_INLINE size_t gasneti_sci_max_long(gex_TM_t tm, gex_Rank_t rank, con
   (void)tm, (void)rank, (void)lc_opt, (void)numargs;
   return flags & GEX_FLAG_AM_PREPARE_LEAST_ALLOC ? GASNETI_SCI_MAX_MEDIUM : GASNETI_SCI_MAX_LONG;
 }
-#define GASNETI_SCI_EX_AM_MaxRequestMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(size_t, gasneti_sci_max_medium, gex_TM_t tm, gex_Rank_t rank, const gex_Event_t *lc_opt, gex_Flags_t flags,
+                 unsigned int numargs) {
+  gasneti_sci_check_limit(name, file, line, tm, rank, flags, numargs);
+  return gasneti_sci_max_medium(tm, rank, lc_opt, flags, numargs);
+}
+GASNETI_SCI_WRAP(size_t, gasneti_sci_max_long, gex_TM_t tm, gex_Rank_t rank, const gex_Event_t *lc_opt, gex_Flags_t flags,
+                 unsigned int numargs) {
+  gasneti_sci_check_limit(name, file, line, tm, rank, flags, numargs);
+  return gasneti_sci_max_long(tm, rank, lc_opt, flags, numargs);
+}
+#endif
+#define GASNETI_SCI_EX_AM_MaxRequestMedium(tm, rank, lc, flags, n)                                                   \
+  GASNETI_SCI_PLACED("gex_AM_MaxRequestMedium", gasneti_sci_max_medium, (tm), (rank), (lc), (flags), (n))
 #define gex_AM_MaxRequestMedium(...) GASNETI_SCI_EX_AM_MaxRequestMedium(__VA_ARGS__)
-#define GASNETI_SCI_EX_AM_MaxReplyMedium(tm, rank, lc, flags, n) gasneti_sci_max_medium((tm), (rank), (lc), (flags), (n))
+#define GASNETI_SCI_EX_AM_MaxReplyMedium(tm, rank, lc, flags, n)                                                     \
+  GASNETI_SCI_PLACED("gex_AM_MaxReplyMedium", gasneti_sci_max_medium, (tm), (rank), (lc), (flags), (n))
 #define gex_AM_MaxReplyMedium(...) GASNETI_SCI_EX_AM_MaxReplyMedium(__VA_ARGS__)
-#define GASNETI_SCI_EX_AM_MaxRequestLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define GASNETI_SCI_EX_AM_MaxRequestLong(tm, rank, lc, flags, n)                                                     \
+  GASNETI_SCI_PLACED("gex_AM_MaxRequestLong", gasneti_sci_max_long, (tm), (rank), (lc), (flags), (n))
 #define gex_AM_MaxRequestLong(...) GASNETI_SCI_EX_AM_MaxRequestLong(__VA_ARGS__)
-#define GASNETI_SCI_EX_AM_MaxReplyLong(tm, rank, lc, flags, n) gasneti_sci_max_long((tm), (rank), (lc), (flags), (n))
+#define GASNETI_SCI_EX_AM_MaxReplyLong(tm, rank, lc, flags, n)                                                       \
+  GASNETI_SCI_PLACED("gex_AM_MaxReplyLong", gasneti_sci_max_long, (tm), (rank), (lc), (flags), (n))
 #define gex_AM_MaxReplyLong(...) GASNETI_SCI_EX_AM_MaxReplyLong(__VA_ARGS__)
 GASNETI_SCI_INLINE size_t gasneti_sci_token_max(gex_Token_t token, const gex_Event_t *lc_opt, gex_Flags_t flags,
                                                 unsigned int numargs, int is_long) {

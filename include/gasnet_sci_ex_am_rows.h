@@ -7,10 +7,10 @@
 #define GASNETI_SCI_EX_AM_ROWS_H
 
 #define GASNETI_SCI_EX_RequestShort(name, w, n, tm, rank, h, flags, ...) \
-  gasneti_sci_ex_request_short_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), (flags), \
+  gasneti_sci_ex_request_short_##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_RequestShort0(name, tm, rank, h, flags) \
-  gasneti_sci_ex_request_short_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), (flags), 0)
+  gasneti_sci_ex_request_short_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (h), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestShort0(...) GASNETI_SCI_EX_RequestShort0("gex_AM_RequestShort0", __VA_ARGS__)
 #define gex_AM_RequestShort1(...) GASNETI_SCI_EX_RequestShort("gex_AM_RequestShort1", w1, 1, __VA_ARGS__)
 #define gex_AM_RequestShort2(...) GASNETI_SCI_EX_RequestShort("gex_AM_RequestShort2", w1, 2, __VA_ARGS__)
@@ -79,10 +79,10 @@
 #define gex_AM_RequestLong(...) GASNETI_SCI_NUMBERED(gex_AM_RequestLong, GASNETI_SCI_COUNT8(__VA_ARGS__))(__VA_ARGS__)
 
 #define GASNETI_SCI_EX_ReplyShort(name, w, n, token, h, flags, ...) \
-  gasneti_sci_ex_reply_short_##w(name, GASNETI_SCI_TOKEN(name, token), (h), (flags), \
+  gasneti_sci_ex_reply_short_##w(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_EX_FLAGS(name, flags), \
                           GASNETI_SCI_ARGS##n(__VA_ARGS__))
 #define GASNETI_SCI_EX_ReplyShort0(name, token, h, flags) \
-  gasneti_sci_ex_reply_short_w0(name, GASNETI_SCI_TOKEN(name, token), (h), (flags), 0)
+  gasneti_sci_ex_reply_short_w0(name, GASNETI_SCI_TOKEN(name, token), (h), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyShort0(...) GASNETI_SCI_EX_ReplyShort0("gex_AM_ReplyShort0", __VA_ARGS__)
 #define gex_AM_ReplyShort1(...) GASNETI_SCI_EX_ReplyShort("gex_AM_ReplyShort1", w1, 1, __VA_ARGS__)
 #define gex_AM_ReplyShort2(...) GASNETI_SCI_EX_ReplyShort("gex_AM_ReplyShort2", w1, 2, __VA_ARGS__)

@@ -74,18 +74,18 @@ GASNETI_SCI_EX_CDATA(Client);
 GASNETI_SCI_EX_CDATA(EP);
 GASNETI_SCI_EX_CDATA(TM);
 GASNETI_SCI_EX_CDATA(Segment);
-#define GASNETI_SCI_EX_Client_SetCData(object, val) gasneti_sci_set_Client_cdata((object), (val))
+#define GASNETI_SCI_EX_Client_SetCData(object, val) gasneti_sci_set_Client_cdata(GASNETI_SCI_LIVE(Client, "gex_Client_SetCData", object), (val))
 #define gex_Client_SetCData(...) GASNETI_SCI_EX_Client_SetCData(__VA_ARGS__)
-#define GASNETI_SCI_EX_EP_SetCData(object, val) gasneti_sci_set_EP_cdata((object), (val))
+#define GASNETI_SCI_EX_EP_SetCData(object, val) gasneti_sci_set_EP_cdata(GASNETI_SCI_LIVE(EP, "gex_EP_SetCData", object), (val))
 #define gex_EP_SetCData(...) GASNETI_SCI_EX_EP_SetCData(__VA_ARGS__)
-#define GASNETI_SCI_EX_TM_SetCData(object, val) gasneti_sci_set_TM_cdata((object), (val))
+#define GASNETI_SCI_EX_TM_SetCData(object, val) gasneti_sci_set_TM_cdata(GASNETI_SCI_LIVE(TM, "gex_TM_SetCData", object), (val))
 #define gex_TM_SetCData(...) GASNETI_SCI_EX_TM_SetCData(__VA_ARGS__)
-#define GASNETI_SCI_EX_Segment_SetCData(object, val) gasneti_sci_set_Segment_cdata((object), (val))
+#define GASNETI_SCI_EX_Segment_SetCData(object, val) gasneti_sci_set_Segment_cdata(GASNETI_SCI_LIVE(Segment, "gex_Segment_SetCData", object), (val))
 #define gex_Segment_SetCData(...) GASNETI_SCI_EX_Segment_SetCData(__VA_ARGS__)
-#define gex_Client_QueryCData(object) gasneti_sci_Client_cdata(object)
-#define gex_EP_QueryCData(object) gasneti_sci_EP_cdata(object)
-#define gex_TM_QueryCData(object) gasneti_sci_TM_cdata(object)
-#define gex_Segment_QueryCData(object) gasneti_sci_Segment_cdata(object)
+#define gex_Client_QueryCData(object) gasneti_sci_Client_cdata(GASNETI_SCI_LIVE(Client, "gex_Client_QueryCData", object))
+#define gex_EP_QueryCData(object) gasneti_sci_EP_cdata(GASNETI_SCI_LIVE(EP, "gex_EP_QueryCData", object))
+#define gex_TM_QueryCData(object) gasneti_sci_TM_cdata(GASNETI_SCI_LIVE(TM, "gex_TM_QueryCData", object))
+#define gex_Segment_QueryCData(object) gasneti_sci_Segment_cdata(GASNETI_SCI_LIVE(Segment, "gex_Segment_QueryCData", object))
 
 #define GASNETI_SCI_EX_QUERY(type, name, kind, field)                                                                \
   GASNETI_SCI_INLINE type gasneti_sci_##name(gex_##kind##_t object) { return (type)object->field; }                  \
@@ -104,21 +104,22 @@ GASNETI_SCI_EX_QUERY(gex_Client_t, segment_client, Segment, client);
 GASNETI_SCI_EX_QUERY(gex_Flags_t, segment_flags, Segment, flags);
 GASNETI_SCI_EX_QUERY(void *, segment_addr, Segment, addr);
 GASNETI_SCI_EX_QUERY(uintptr_t, segment_size, Segment, size);
-#define gex_Client_QueryName(object) gasneti_sci_client_name(object)
-#define gex_Client_QueryFlags(object) gasneti_sci_client_flags(object)
-#define gex_EP_QueryClient(object) gasneti_sci_ep_client(object)
-#define gex_EP_QueryFlags(object) gasneti_sci_ep_flags(object)
-#define gex_EP_QuerySegment(object) gasneti_sci_ep_segment(object)
-#define gex_EP_QueryIndex(object) gasneti_sci_ep_index(object)
-#define gex_TM_QueryClient(object) gasneti_sci_ep_client(gasneti_sci_tm_ep(object))
-#define gex_TM_QueryEP(object) gasneti_sci_tm_ep(object)
-#define gex_TM_QueryFlags(object) gasneti_sci_tm_flags(object)
-#define gex_TM_QueryRank(object) gasneti_sci_tm_rank(object)
-#define gex_TM_QuerySize(object) gasneti_sci_tm_size(object)
-#define gex_Segment_QueryClient(object) gasneti_sci_segment_client(object)
-#define gex_Segment_QueryFlags(object) gasneti_sci_segment_flags(object)
-#define gex_Segment_QueryAddr(object) gasneti_sci_segment_addr(object)
-#define gex_Segment_QuerySize(object) gasneti_sci_segment_size(object)
+#define gex_Client_QueryName(object) gasneti_sci_client_name(GASNETI_SCI_LIVE(Client, "gex_Client_QueryName", object))
+#define gex_Client_QueryFlags(object) gasneti_sci_client_flags(GASNETI_SCI_LIVE(Client, "gex_Client_QueryFlags", object))
+#define gex_EP_QueryClient(object) gasneti_sci_ep_client(GASNETI_SCI_LIVE(EP, "gex_EP_QueryClient", object))
+#define gex_EP_QueryFlags(object) gasneti_sci_ep_flags(GASNETI_SCI_LIVE(EP, "gex_EP_QueryFlags", object))
+#define gex_EP_QuerySegment(object) gasneti_sci_ep_segment(GASNETI_SCI_LIVE(EP, "gex_EP_QuerySegment", object))
+#define gex_EP_QueryIndex(object) gasneti_sci_ep_index(GASNETI_SCI_LIVE(EP, "gex_EP_QueryIndex", object))
+#define gex_TM_QueryClient(object)                                                                                   \
+  gasneti_sci_ep_client(gasneti_sci_tm_ep(GASNETI_SCI_LIVE(TM, "gex_TM_QueryClient", object)))
+#define gex_TM_QueryEP(object) gasneti_sci_tm_ep(GASNETI_SCI_LIVE(TM, "gex_TM_QueryEP", object))
+#define gex_TM_QueryFlags(object) gasneti_sci_tm_flags(GASNETI_SCI_LIVE(TM, "gex_TM_QueryFlags", object))
+#define gex_TM_QueryRank(object) gasneti_sci_tm_rank(GASNETI_SCI_LIVE(TM, "gex_TM_QueryRank", object))
+#define gex_TM_QuerySize(object) gasneti_sci_tm_size(GASNETI_SCI_LIVE(TM, "gex_TM_QuerySize", object))
+#define gex_Segment_QueryClient(object) gasneti_sci_segment_client(GASNETI_SCI_LIVE(Segment, "gex_Segment_QueryClient", object))
+#define gex_Segment_QueryFlags(object) gasneti_sci_segment_flags(GASNETI_SCI_LIVE(Segment, "gex_Segment_QueryFlags", object))
+#define gex_Segment_QueryAddr(object) gasneti_sci_segment_addr(GASNETI_SCI_LIVE(Segment, "gex_Segment_QueryAddr", object))
+#define gex_Segment_QuerySize(object) gasneti_sci_segment_size(GASNETI_SCI_LIVE(Segment, "gex_Segment_QuerySize", object))
 
 /* ---- segments and endpoints (ex-core.md section 8). All but the queries are collective or local, as said there ---- */
 #define GASNETI_SCI_EX_Segment_Attach(segment_p, tm, length)                                                         \
@@ -129,13 +130,18 @@ GASNETI_SCI_INLINE int gasneti_sci_do_segment_create(gex_Segment_t *segment_p, g
   return gasneti_sci_segment_create(segment_p, client, address, length, (uintptr_t)kind, flags);
 }
 #define GASNETI_SCI_EX_Segment_Create(segment_p, client, address, length, kind, flags)                               \
-  gasneti_sci_do_segment_create((segment_p), (client), (address), (length), (kind), (flags))
+  GASNETI_SCI_CHECKED("gex_Segment_Create", GASNETI_SCI_RULES_LOCAL,                                                 \
+                      gasneti_sci_do_segment_create((segment_p), (client), (address), (length), (kind), (flags)))
 #define gex_Segment_Create(...) GASNETI_SCI_EX_Segment_Create(__VA_ARGS__)
-#define GASNETI_SCI_EX_Segment_Destroy(segment, flags) gasneti_sci_segment_destroy((segment), (flags))
+#define GASNETI_SCI_EX_Segment_Destroy(segment, flags)                                                               \
+  GASNETI_SCI_CHECKED("gex_Segment_Destroy", GASNETI_SCI_RULES_LOCAL, gasneti_sci_segment_destroy((segment), (flags)))
 #define gex_Segment_Destroy(...) GASNETI_SCI_EX_Segment_Destroy(__VA_ARGS__)
-#define GASNETI_SCI_EX_EP_Create(ep_p, client, capabilities, flags) gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags))
+#define GASNETI_SCI_EX_EP_Create(ep_p, client, capabilities, flags)                                                  \
+  GASNETI_SCI_CHECKED("gex_EP_Create", GASNETI_SCI_RULES_LOCAL,                                                      \
+                      gasneti_sci_ep_create((ep_p), (client), (capabilities), (flags)))
 #define gex_EP_Create(...) GASNETI_SCI_EX_EP_Create(__VA_ARGS__)
-#define GASNETI_SCI_EX_EP_BindSegment(ep, segment, flags) gasneti_sci_ep_bind((ep), (segment), (flags))
+#define GASNETI_SCI_EX_EP_BindSegment(ep, segment, flags)                                                            \
+  GASNETI_SCI_CHECKED("gex_EP_BindSegment", GASNETI_SCI_RULES_LOCAL, gasneti_sci_ep_bind((ep), (segment), (flags)))
 #define gex_EP_BindSegment(...) GASNETI_SCI_EX_EP_BindSegment(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_do_publish(gex_TM_t tm, gex_EP_t *eps, size_t num_eps, gex_Flags_t flags) {
   return gasneti_sci_ep_publish(tm, eps, num_eps, flags);
@@ -153,8 +159,16 @@ GASNETI_SCI_INLINE gex_Event_t gasneti_sci_query_bound(gex_TM_t tm, gex_Rank_t r
   if (size_p != NULL) *size_p = size;
   return GEX_EVENT_INVALID;
 }
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_query_bound, gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
+                 uintptr_t *size_p, gex_Flags_t flags) {
+  /* With GEX_FLAG_IMMEDIATE it is a query like others. */
+  gasneti_sci_check(name, file, line, flags & GEX_FLAG_IMMEDIATE ? 0 : GASNETI_SCI_RULES_LOCAL);
+  return gasneti_sci_query_bound(tm, rank, owner_p, local_p, size_p, flags);
+}
+#endif
 #define GASNETI_SCI_EX_EP_QueryBoundSegmentNB(tm, rank, owner_p, local_p, size_p, flags)                             \
-  gasneti_sci_query_bound((tm), (rank), (owner_p), (local_p), (size_p), (flags))
+  GASNETI_SCI_PLACED("gex_EP_QueryBoundSegmentNB", gasneti_sci_query_bound, (tm), (rank), (owner_p), (local_p), (size_p), (flags))
 #define gex_EP_QueryBoundSegmentNB(...) GASNETI_SCI_EX_EP_QueryBoundSegmentNB(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
                                                        uintptr_t *size_p) {
@@ -164,7 +178,8 @@ GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t r
   return !found;
 }
 #define GASNETI_SCI_EX_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                        \
-  gasneti_sci_segment_query_bound((tm), (rank), (owner_p), (local_p), (size_p))
+  GASNETI_SCI_CHECKED("gex_Segment_QueryBound", GASNETI_SCI_RULES_LOCAL,                                             \
+                      gasneti_sci_segment_query_bound((tm), (rank), (owner_p), (local_p), (size_p)))
 #define gex_Segment_QueryBound(...) GASNETI_SCI_EX_Segment_QueryBound(__VA_ARGS__)
 
 /* ---- handler-safe locks: those of GASNet-1 under other names ---- */

@@ -24,7 +24,13 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_placed_sd(const char *name, cons
   return sd;
 }
 #define GASNETI_SCI_SD(name, sd) gasneti_sci_placed_sd(name, __FILE__, __LINE__, (sd))
+GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_open_sd(const char *name, const char *file, int line, gex_AM_SrcDesc_t sd) {
+  gasneti_sci_check_srcdesc(name, file, line, sd);
+  return sd;
+}
+#define GASNETI_SCI_OPEN_SD(name, sd) gasneti_sci_open_sd(name, __FILE__, __LINE__, (sd))
 #else
+#define GASNETI_SCI_OPEN_SD(name, sd) (sd)
 #define GASNETI_SCI_SD(name, sd) (sd)
 #endif
 
@@ -60,8 +66,8 @@ GASNETI_SCI_INLINE gex_AM_SrcDesc_t gasneti_sci_prepare_reply(uint32_t what, gex
 
 GASNETI_SCI_INLINE void *gasneti_sci_srcdesc_addr(gex_AM_SrcDesc_t sd) { return sd->addr; }
 GASNETI_SCI_INLINE size_t gasneti_sci_srcdesc_size(gex_AM_SrcDesc_t sd) { return sd->size; }
-#define gex_AM_SrcDescAddr(sd) gasneti_sci_srcdesc_addr(sd)
-#define gex_AM_SrcDescSize(sd) gasneti_sci_srcdesc_size(sd)
+#define gex_AM_SrcDescAddr(sd) gasneti_sci_srcdesc_addr(GASNETI_SCI_OPEN_SD("gex_AM_SrcDescAddr", sd))
+#define gex_AM_SrcDescSize(sd) gasneti_sci_srcdesc_size(GASNETI_SCI_OPEN_SD("gex_AM_SrcDescSize", sd))
 
 GASNETI_SCI_INLINE int gasneti_sci_cancel(uint32_t what, gex_AM_SrcDesc_t sd, gex_Flags_t flags) {
   (void)flags;

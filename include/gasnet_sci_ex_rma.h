@@ -212,7 +212,7 @@ GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_wait_array, gex_Event_t *events, size_t
   gasneti_sci_do_ex_wait_array(events, n, flags, all);
 }
 GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_ex_leaf, gex_Event_t root, gex_EC_t category) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULE_ATTACHED);
+  gasneti_sci_check(name, file, line, GASNETI_SCI_RULE_ATTACHED | GASNETI_SCI_RULES_LOCAL);
   return (gex_Event_t)gasneti_sci_ex_leaf((uintptr_t)root, category);
 }
 /* Debug builds always call the library, which knows whether an access region is open. */

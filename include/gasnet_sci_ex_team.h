@@ -18,7 +18,14 @@
 GASNETI_SCI_ALWAYS gex_TM_t gasneti_sci_pair(gex_EP_t local_ep, gex_EP_Index_t remote_index) {
   return (gex_TM_t)((uintptr_t)local_ep->index << 16 | (uintptr_t)remote_index << 32 | 1);
 }
-#define GASNETI_SCI_EX_TM_Pair(local_ep, remote_ep_index) gasneti_sci_pair((local_ep), (remote_ep_index))
+#if defined(GASNET_DEBUG)
+GASNETI_SCI_WRAP(gex_TM_t, gasneti_sci_pair, gex_EP_t local_ep, gex_EP_Index_t remote_index) {
+  gasneti_sci_check_pair(name, file, line, local_ep, remote_index, GASNET_MAXEPS);
+  return gasneti_sci_pair(local_ep, remote_index);
+}
+#endif
+#define GASNETI_SCI_EX_TM_Pair(local_ep, remote_ep_index)                                                            \
+  GASNETI_SCI_PLACED("gex_TM_Pair", gasneti_sci_pair, (local_ep), (remote_ep_index))
 #define gex_TM_Pair(...) GASNETI_SCI_EX_TM_Pair(__VA_ARGS__)
 
 /* ---- translation of ranks ---- */

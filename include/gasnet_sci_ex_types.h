@@ -54,6 +54,23 @@ typedef unsigned int gex_EC_t;
 #define GEX_EC_RMW 8u
 #define GEX_EC_ALL (~0u)
 
+/* An object, as an argument of the call `name`. Debug builds end the job if it is none of its sort, or if it has ended. */
+#if defined(GASNET_DEBUG)
+#define GASNETI_SCI_EX_LIVE(kind, type, MAGIC)                                                                       \
+  GASNETI_SCI_INLINE type gasneti_sci_live_##kind(const char *name, const char *file, int line, type object) {       \
+    gasneti_sci_check_object(name, file, line, object, GASNETI_SCI_##MAGIC##_MAGIC);                                 \
+    return object;                                                                                                   \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_EX_LIVE(Client, gex_Client_t, CLIENT);
+GASNETI_SCI_EX_LIVE(EP, gex_EP_t, EP);
+GASNETI_SCI_EX_LIVE(TM, gex_TM_t, TM);
+GASNETI_SCI_EX_LIVE(Segment, gex_Segment_t, SEGMENT);
+#define GASNETI_SCI_LIVE(kind, name, object) gasneti_sci_live_##kind(name, __FILE__, __LINE__, (object))
+#else
+#define GASNETI_SCI_LIVE(kind, name, object) (object)
+#endif
+
 /* The place of `rank` of `tm` in the job. A pair and the primordial team have the job's own ranks. */
 GASNETI_SCI_ALWAYS int gasneti_sci_is_pair(gex_TM_t tm) { return (int)((uintptr_t)tm & 1); }
 GASNETI_SCI_ALWAYS gex_Rank_t gasneti_sci_jobrank(gex_TM_t tm, gex_Rank_t rank) {

@@ -37,6 +37,10 @@ static void make_domain(gex_Flags_t flags) {
   gex_AD_t ad;
   gex_AD_Create(&ad, tm, GEX_DT_U64, GEX_OP_ADD, flags);
 }
+static volatile size_t used;
+static void use(size_t value) { used = value; }
+#define AS_(type, object) ((type)(void *)(object))
+static gex_HSL_t lock = GEX_HSL_INITIALIZER;
 #define LAST (nodes - 1)
 #define ASK() gex_AM_RequestShort0(tm, LAST, SHORT_REQ, 0) /* the misuse is in the handler */
 
@@ -138,6 +142,33 @@ static void make_domain(gex_Flags_t flags) {
   CASE(gasnet1_put, gasnet_put(LAST, area[LAST], bytes, 8))                                                          \
   CASE(gasnet1_get_val, (void)gasnet_get_val(LAST, area[LAST], 8))                                                   \
   CASE(gasnet1_memset, gasnet_memset_nbi(LAST, area[LAST], 0, 8))                                                    \
+  CASE(short_least_flag, gex_AM_RequestShort0(tm, LAST, SHORT_REQ, GEX_FLAG_AM_PREPARE_LEAST_CLIENT))                \
+  CASE(reply_short_least_flag, ASK())                                                                                \
+  CASE(limit_rank, use(gex_AM_MaxRequestMedium(tm, nodes, NULL, 0, 0)))                                              \
+  CASE(limit_pair_rank, use(gex_AM_MaxReplyLong(gex_TM_Pair(ep, 0), nodes, NULL, 0, 0)))                             \
+  CASE(limit_both_least, use(gex_AM_MaxRequestLong(tm, 0, NULL, GEX_FLAG_AM_PREPARE_LEAST_CLIENT | GEX_FLAG_AM_PREPARE_LEAST_ALLOC, 0))) \
+  CASE(pair_index, use(gex_TM_Pair(ep, GASNET_MAXEPS) != GEX_TM_INVALID))                                            \
+  CASE(pair_of_team, use(gex_TM_Pair(AS_(gex_EP_t, tm), 0) != GEX_TM_INVALID))                                       \
+  CASE(query_of_null, use(gex_TM_QuerySize(GEX_TM_INVALID)))                                                         \
+  CASE(query_of_pair, use(gex_TM_QueryRank(gex_TM_Pair(ep, 0))))                                                     \
+  CASE(query_of_other, use(gex_Segment_QuerySize(AS_(gex_Segment_t, gex_EP_QueryClient(ep)))))                       \
+  CASE(query_of_ended, gex_TM_t team; gex_TM_Split(&team, tm, 0, (int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);          \
+       (void)gex_TM_Destroy(team, NULL, 0); use(gex_TM_QueryRank(team)))                                             \
+  CASE(cdata_of_other, gex_EP_SetCData(AS_(gex_EP_t, tm), bytes))                                                    \
+  CASE(cdata_of_null, use(gex_Client_QueryCData(GEX_CLIENT_INVALID) != NULL))                                        \
+  CASE(domain_ended, gex_AD_t ad; gex_AD_Create(&ad, tm, GEX_DT_U64, GEX_OP_ADD, 0); gex_AD_Destroy(ad); use(gex_AD_QueryOps(ad))) \
+  CASE(domain_of_other, use(gex_AD_QueryTM(AS_(gex_AD_t, tm)) == tm))                                                \
+  CASE(descriptor_no_op, use(gex_AM_SrcDescSize(GEX_AM_SRCDESC_NO_OP)))                                              \
+  CASE(descriptor_committed, gex_AM_SrcDesc_t sd = open_medium(); gex_AM_CommitRequestMedium0(sd, MED_REQ, 8);       \
+       use(gex_AM_SrcDescAddr(sd) != NULL))                                                                          \
+  CASE(register_in_handler, ASK())                                                                                   \
+  CASE(bound_in_handler, ASK())                                                                                      \
+  CASE(create_in_handler, ASK())                                                                                     \
+  CASE(register_locked, gex_HSL_Lock(&lock); (void)gex_EP_RegisterHandlers(ep, table, 0))                            \
+  CASE(bound_locked, gex_HSL_Lock(&lock); use(gex_Segment_QueryBound(tm, 0, NULL, NULL, NULL)))                      \
+  CASE(bound_nb_locked, gex_HSL_Lock(&lock); gex_Event_Wait(gex_EP_QueryBoundSegmentNB(tm, 0, NULL, NULL, NULL, 0))) \
+  CASE(bind_locked, gex_HSL_Lock(&lock); (void)gex_EP_BindSegment(ep, GEX_SEGMENT_INVALID, 0))                       \
+  CASE(leaf_locked, gex_HSL_Lock(&lock); use(gex_Event_QueryLeaf(GEX_EVENT_INVALID, GEX_EC_LC) == GEX_EVENT_INVALID)) \
   CASE(lock_held, static gex_HSL_t l = GEX_HSL_INITIALIZER; gex_HSL_Lock(&l); gex_AM_RequestShort0(tm, LAST, SHORT_REQ, 0))
 
 #define CASE(name, ...) C_##name,
@@ -158,6 +189,14 @@ static void in_short_req(gex_Token_t token) {
     case C_put_in_handler: (void)gex_RMA_PutBlocking(tm, 0, area[0], bytes, 8, 0); break;
     case C_wait_in_handler: gex_Event_Wait(GEX_EVENT_INVALID); break;
     case C_test_in_handler: (void)gex_Event_Test(GEX_EVENT_INVALID); break;
+    case C_reply_short_least_flag: gex_AM_ReplyShort0(token, SHORT_REP, GEX_FLAG_AM_PREPARE_LEAST_ALLOC); break;
+    case C_register_in_handler: (void)gex_EP_RegisterHandlers(ep, table, 0); break;
+    case C_bound_in_handler: use(gex_Segment_QueryBound(tm, 0, NULL, NULL, NULL)); break;
+    case C_create_in_handler: {
+      gex_Segment_t made;
+      (void)gex_Segment_Create(&made, gex_EP_QueryClient(ep), bytes, sizeof bytes, GEX_MK_HOST, 0);
+      break;
+    }
     case C_reply_lc_group: gex_AM_ReplyMedium0(token, MED_REP, bytes, 8, GEX_EVENT_GROUP, 0); break;
     case C_reply_lc_null: gex_AM_ReplyLong0(token, LONG_REP, bytes, 8, area[0], NULL, 0); break;
     case C_reply_prepared_twice:
@@ -201,6 +240,21 @@ static void misbehave(void) {
   switch (now) { CASES default: break; }
 }
 
+/* What the others do in cases that begin with collective calls. */
+static void join_in(void) {
+  gex_TM_t team;
+  gex_AD_t ad;
+  if (now == C_domain_differs) make_domain(GEX_FLAG_AD_FAVOR_REMOTE);
+  if (now == C_query_of_ended) {
+    gex_TM_Split(&team, tm, 0, (int)me, NULL, 0, GEX_FLAG_TM_NO_SCRATCH);
+    (void)gex_TM_Destroy(team, NULL, 0);
+  }
+  if (now == C_domain_ended) {
+    gex_AD_Create(&ad, tm, GEX_DT_U64, GEX_OP_ADD, 0);
+    gex_AD_Destroy(ad);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "-l") == 0) {
     for (now = 0; now < C_COUNT; now++) printf("%s\n", names[now]);
@@ -217,7 +271,7 @@ int main(int argc, char **argv) {
     for (i = 0; i < 2000000 && come == 0; i++) (void)gasnet_AMPoll(); /* others notice it */
     if (now < C_COUNT) say("ERROR: case %s was not noticed", names[now]);
   }
-  if (me != 0 && now == C_domain_differs) make_domain(GEX_FLAG_AD_FAVOR_REMOTE);
+  if (me != 0) join_in();
   BARRIER();
   gasnet_exit(0);
   return 0;

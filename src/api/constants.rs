@@ -49,7 +49,7 @@ pub const GASNETI_SCI_VIS_NBI: u32 = 2;
 /// A flag of transfers of GASNet-EX, of the header's own: they move a value.
 pub const GASNETI_SCI_FLAG_VALUE: u32 = 1 << 31;
 
-/// Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler.
+/// Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.
 pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;
 /// Not while the thread holds a handler-safe lock.
 pub const GASNETI_SCI_RULE_NO_LOCK: u32 = 2;
@@ -59,6 +59,8 @@ pub const GASNETI_SCI_RULE_NO_NIS: u32 = 4;
 pub const GASNETI_SCI_RULE_ATTACHED: u32 = 8;
 /// Only in an AM handler.
 pub const GASNETI_SCI_RULE_IN_HANDLER: u32 = 16;
+/// Not in an AM handler.
+pub const GASNETI_SCI_RULE_OUTSIDE: u32 = 32;
 
 const _: () = {
     use crate::am::region::{MAX_ARGS, MAX_LONG, MAX_MEDIUM};

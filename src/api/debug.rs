@@ -8,7 +8,7 @@ use super::constants::*;
 use super::ex::srcdesc;
 use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
 use crate::am::token::{Kind, Token};
-use crate::base::log;
+use crate::base::{error::Error, log};
 use crate::job::{Job, fatal};
 use crate::os::{layout, signal_stack, sys};
 use crate::sync::fixed::{AtomicBool, Ordering};
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     let place = CallSite { file, line };
     let broken = if rules & GASNETI_SCI_RULE_ATTACHED != 0 && Job::attached().is_err() {
         "before gasnet_attach"
-    } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && in_handler() {
+    } else if rules & (GASNETI_SCI_RULE_NO_HANDLER | GASNETI_SCI_RULE_OUTSIDE) != 0 && in_handler() {
         "in an AM handler"
     } else if rules & GASNETI_SCI_RULE_NO_HANDLER != 0 && srcdesc::is_open() {
         "between the prepare and the commit of a message"
@@ -188,6 +188,16 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     // SAFETY: the caller promises that `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) };
     fatal(format_args!("{} called {broken} {place}", name.to_string_lossy()))
+}
+
+/// Ends the job for an error in the call `name`.
+///
+/// # Safety
+/// As [`gasneti_sci_check`].
+pub(super) unsafe fn refuse(name: *const c_char, file: *const c_char, line: c_int, error: Error) -> ! {
+    record(name, CallSite { file, line });
+    // SAFETY: the caller promises that `name` is a C string.
+    super::die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
 }
 
 /// Checks that the calling handler may reply to `token` now. If not, it ends the job.

@@ -16,6 +16,8 @@ use crate::trace::{self, TracedOp};
 use crate::verbs::{Flags, Local, Target};
 use crate::xfer::home::Set;
 use crate::xfer::wait::How;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
@@ -130,6 +132,17 @@ unsafe fn domain<'a>(ad: *const gasneti_sci_ad_t) -> Result<&'a gasneti_sci_ad_t
     }
 }
 
+/// A domain that has ended, so that a debug client that uses it again is told so.
+struct EndedDomain(#[allow(dead_code)] Box<gasneti_sci_ad_t>);
+
+// SAFETY: nothing reads what the head points to any more.
+unsafe impl Send for EndedDomain {}
+
+/// So many ended domains are kept. Clients that make and end domains for ever need no more memory than this.
+const KEPT_ENDED: usize = 64;
+
+static ENDED: Mutex<VecDeque<EndedDomain>> = Mutex::new(VecDeque::new());
+
 /// Ends a domain. The client has synced its operations on all members.
 ///
 /// # Safety
@@ -142,6 +155,13 @@ pub unsafe extern "C" fn gasneti_sci_ad_destroy(ad: *mut gasneti_sci_ad_t) {
         // SAFETY: `gasneti_sci_ad_create` made it, and the caller uses it no more.
         let mut domain = unsafe { Box::from_raw(ad) };
         domain.magic = 0;
+        if Job::get()?.client().debug {
+            let mut ended = ENDED.lock();
+            ended.push_back(EndedDomain(domain));
+            if ended.len() > KEPT_ENDED {
+                ended.pop_front();
+            }
+        }
         Ok(())
     });
 }

@@ -2,6 +2,7 @@
 
 pub mod am;
 pub mod atomic;
+pub mod check;
 pub mod coll;
 pub mod job;
 pub mod kind;

@@ -176,6 +176,15 @@ fn name(names: &[&'static str; 4], what: u32) -> &'static str {
     names[2 * long + usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
 }
 
+/// Whether this thread has a descriptor open under `sd`.
+pub(super) fn is_open_as(sd: *const gasneti_sci_srcdesc_t) -> bool {
+    let own = |what| {
+        let own = descriptor(what);
+        std::ptr::eq(own.shown.as_ptr(), sd) && own.what.get() != 0
+    };
+    own(GASNETI_SCI_NPAM_REQUEST) || own(GASNETI_SCI_NPAM_REPLY)
+}
+
 /// The thread's descriptor, if it is open under `sd` for a message of the sort `what`.
 #[inline(always)]
 fn opened(what: u32, sd: *const gasneti_sci_srcdesc_t) -> Result<&'static Descriptor, Error> {
