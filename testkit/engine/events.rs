@@ -96,14 +96,14 @@ fn loom_a_thread_waits_for_the_leaf_of_what_another_began() {
         let copied = Cell::new(None);
         let begin = |c: crate::xfer::Completion<'static>| {
             let op: &'static Op = Table::get().op(c.counts.id).unwrap();
-            let queued: Result<(), Infallible> = op.queue(|count| {
+            let queued: Result<(), Infallible> = op.queue(Local::WhenAsked, |count| {
                 copied.set(Some(count));
                 Ok(())
             });
             assert!(queued.is_ok());
             Ok(Begun::InFlight)
         };
-        let root = place.on().transfer(How::Event(Local::Later), begin).unwrap().unwrap();
+        let root = place.on().transfer(How::Event(Local::WhenAsked), begin).unwrap().unwrap();
         let leaf = event::leaf(root, Part::Local).unwrap();
         let other = place.clone();
         let waits = thread::spawn(move || {
