@@ -94,7 +94,7 @@
 /*
  A flag of transfers of GASNet-EX, of the header's own: they move a value.
  */
-#define GASNETI_SCI_FLAG_VALUE (1 << 31)
+#define GASNETI_SCI_FLAG_VALUE (1 << 29)
 
 /*
  Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.

@@ -47,7 +47,7 @@ pub const GASNETI_SCI_VIS_NB: u32 = 1;
 pub const GASNETI_SCI_VIS_NBI: u32 = 2;
 
 /// A flag of transfers of GASNet-EX, of the header's own: they move a value.
-pub const GASNETI_SCI_FLAG_VALUE: u32 = 1 << 31;
+pub const GASNETI_SCI_FLAG_VALUE: u32 = 1 << 29;
 
 /// Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.
 pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;
