@@ -56,6 +56,7 @@ static void ex_done(gex_Token_t token, void *buf, size_t n) {
   if (sent[1]) CHECK(memcmp(own + block * (size_t)info.gex_srcrank + 8 * sent[0], sent, sizeof sent) == 0); /* not an empty put */
   done[sent[0]]++;
 }
+#if !GASNET_SEGMENT_EVERYTHING
 /* All forms of all shapes, first with bytes, then empty. */
 static void completions(gasnet_node_t node, unsigned char *there) {
   static uint32_t sent[PUTS][2];
@@ -88,6 +89,7 @@ gex_VIS_SetPeerCompletionHandler(0, NULL, 0, 0);
   gasnet_wait_syncnb_all(handles, n);
   gasnet_wait_syncnbi_puts();
 }
+#endif
 
 int main(int argc, char **argv) {
   gasnet_handlerentry_t old[2];
