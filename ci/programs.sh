@@ -139,7 +139,8 @@ hashtable        |               |
 coarray          |               |
 '
 
-# The same for programs of mail boxes, which lie in c-tests/deck without the deck-. Most of them make calls that are refused.
+# The same for programs of mail boxes, which lie in c-tests/deck without the deck-. Most of them make calls that are refused. The last ones lie in
+# c-tests/apps/deck; they compare with the answer of one node.
 deck_programs='
 deck-testpost          | 2000    |
 deck-testmsg           |         | noise
@@ -162,6 +163,9 @@ deck-testcoll-beside   |         | noise
 deck-testthreads       |         | noise
 deck-testgone          |         |
 deck-testmixed         |         | noise
+mandelbrot-deck        | --size 200 --iterations 1000 |
+laplace-deck           |         |
+ray-deck               | --width 120 --height 90 |
 '
 
 # Programs of transfer_programs with long non-blocking transfers.
@@ -294,7 +298,7 @@ run_program() { # PROGRAM NODES HOW [NAME=VALUE ...]
       lines='s,^([0-9]+)> done\.$,\1,p'
       ! grep -q ERROR "$TMPDIR/stdout" || why="${why:+$why; }a line with ERROR"
       ;;
-    *) lines="s,^$name: node ([0-9]+)/$nodes: PASS.*,\1,p" ;;
+    *) lines="s,^${name%-deck}: node ([0-9]+)/$nodes: PASS.*,\1,p" ;;
   esac
   lines=$(sed -nE "$lines" "$TMPDIR/stdout" | sort -n | tr '\n' ' ')
   expected=$(seq 0 $((nodes - 1)) | tr '\n' ' ')

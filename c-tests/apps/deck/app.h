@@ -1,4 +1,4 @@
-/* What the three applications share, in both versions: options, checks, times, CRC32C, the last lines.
+/* What the three applications share, in both versions: options, checks, times, CRC32C, pictures, the last lines.
  *
  * Neither DECK nor MPI is named here. A program sets app_node and app_nodes after its start. Its kernel file includes this one.
  *
@@ -170,6 +170,16 @@ static void APP_UNUSED app_picture_close(app_picture_t *p) {
   if (p->file) CHECK(fclose(p->file) == 0, "the picture was not written");
   p->file = NULL;
 }
+
+/* ---- a farm: one master deals out work to workers, and works too ---- */
+/* What a farm computes on the master's side, without messages. job is the kernel's own. */
+typedef struct {
+  void *job;
+  void (*begin)(void *job, int workers);
+  void (*compute)(void *job, void (*poll)(void *with), void *with); /* until all work is dealt out; poll may be NULL */
+  int (*is_awaited)(void *job, int others); /* some of so many other workers have not been told to stop */
+  uint32_t (*end)(void *job); /* checks, frees what begin has made, and returns the checksum */
+} app_farm_t;
 
 /* ---- the last lines ---- */
 /* communication: seconds in calls of the library, waits included, summed over all workers. */

@@ -174,18 +174,23 @@ static uint32_t mandel_crc(const mandel_t *m, const uint16_t *counts) {
   return crc;
 }
 
+/* Computes slices, and deals them to itself, until none is left. */
+static void mandel_compute(mandel_master_t *a, void (*poll)(void *with), void *with) {
+  while (a->next < mandel_slices(a->m)) {
+    int slice = a->next++;
+    mandel_slice(a->m, slice, mandel_place(a, slice), poll, with);
+    mandel_came(a, slice);
+  }
+}
+
 /* Without messages. */
 static uint32_t mandel_serial(const mandel_t *m, int print) {
   mandel_master_t a;
   double begin;
   uint32_t crc;
-  int slice;
   mandel_master_begin(&a, m);
   begin = app_now();
-  while ((slice = mandel_deal(&a)) >= 0) {
-    mandel_slice(m, slice, mandel_place(&a, slice), NULL, NULL);
-    mandel_came(&a, slice);
-  }
+  mandel_compute(&a, NULL, NULL);
   begin = app_now() - begin;
   crc = mandel_crc(m, a.counts);
   if (print) app_result(app_name, begin, 0, 1, crc);
@@ -217,6 +222,34 @@ static uint32_t mandel_verify(mandel_master_t *a) {
   }
   mandel_picture_close(a);
   return crc;
+}
+
+/* ---- the farm ---- */
+typedef struct {
+  mandel_t m;
+  mandel_master_t master;
+} mandel_job_t;
+
+static void mandel_farm_begin(void *job, int workers) {
+  mandel_job_t *j = job;
+  (void)workers;
+  mandel_master_begin(&j->master, &j->m);
+}
+static void mandel_farm_compute(void *job, void (*poll)(void *with), void *with) {
+  mandel_compute(&((mandel_job_t *)job)->master, poll, with);
+}
+static int mandel_farm_is_awaited(void *job, int others) { return ((mandel_job_t *)job)->master.stopped < M_AHEAD * others; }
+static uint32_t mandel_farm_end(void *job) {
+  mandel_job_t *j = job;
+  uint32_t crc = mandel_verify(&j->master);
+  free(j->master.counts);
+  return crc;
+}
+
+static app_farm_t mandel_farm(mandel_job_t *job) {
+  app_farm_t farm = {NULL, mandel_farm_begin, mandel_farm_compute, mandel_farm_is_awaited, mandel_farm_end};
+  farm.job = job;
+  return farm;
 }
 
 #endif

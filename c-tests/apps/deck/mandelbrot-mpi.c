@@ -2,78 +2,31 @@
  * and the options.
  *
  * A request is the slice that is done, or -1, and its counts. The master has a receive posted at all times. */
-#include "app-mpi.h"
+#include "app-mpi-farm.h"
 #include "mandelbrot-kernel.h"
 
-enum { REQUEST = 1, ANSWER };
+/* The most bytes of a message to the master. */
+static size_t room_of(const mandel_t *m) { return HEAD + (size_t)M_ROWS * (size_t)m->size * sizeof(uint16_t); }
 
-/* Counts begin behind the slice. The room for the slice is 16 bytes, so that counts are aligned. */
-enum { HEAD = 16 };
-
-typedef struct {
-  mandel_master_t master;
-  MPI_Request request;
-  char *buffer;
-  int room;
-  double communication;
-} server_t;
-
-static void listen_again(server_t *s) {
-  MPI_Irecv(s->buffer, s->room, MPI_BYTE, MPI_ANY_SOURCE, REQUEST, MPI_COMM_WORLD, &s->request);
-}
-
-static void answer(server_t *s, const MPI_Status *status) {
-  const mandel_t *m = s->master.m;
-  int from = status->MPI_SOURCE, bytes;
+static void answer(void *job, const char *message, size_t bytes, int source) {
+  mandel_job_t *j = job;
   int32_t slice;
-  MPI_Get_count(status, MPI_BYTE, &bytes);
-  memcpy(&slice, s->buffer, sizeof slice);
+  memcpy(&slice, message, sizeof slice);
   if (slice != -1) {
     size_t length = 0;
-    if (slice >= 0 && slice < mandel_slices(m)) length = (size_t)mandel_rows_of(m, slice) * (size_t)m->size * sizeof(uint16_t);
-    if (!length || (size_t)bytes != HEAD + length) app_die("slice %d of %d bytes", (int)slice, bytes);
-    memcpy(mandel_place(&s->master, slice), s->buffer + HEAD, length);
-    mandel_came(&s->master, slice);
+    if (slice >= 0 && slice < mandel_slices(&j->m))
+      length = (size_t)mandel_rows_of(&j->m, slice) * (size_t)j->m.size * sizeof(uint16_t);
+    if (!length || bytes != HEAD + length) app_die("slice %d of %lu bytes", (int)slice, (unsigned long)bytes);
+    memcpy(mandel_place(&j->master, slice), message + HEAD, length);
+    mandel_came(&j->master, slice);
   }
-  slice = mandel_deal(&s->master);
-  MPI_Send(&slice, 1, MPI_INT32_T, from, ANSWER, MPI_COMM_WORLD);
-  listen_again(s);
+  slice = mandel_deal(&j->master);
+  MPI_Send(&slice, 1, MPI_INT32_T, source, ANSWER, MPI_COMM_WORLD);
 }
 
-/* Answers all requests that are there; the first one may be waited for. */
-static void serve(server_t *s, int wait) {
-  double begin = app_now();
-  for (;;) {
-    MPI_Status status;
-    int there = 1;
-    if (wait) MPI_Wait(&s->request, &status);
-    else MPI_Test(&s->request, &there, &status);
-    if (!there) break;
-    answer(s, &status);
-    wait = 0;
-  }
-  s->communication += app_now() - begin;
-}
-
-static void poll(void *server) { serve(server, 0); }
-
-static void master(server_t *s, int others) {
-  int slice;
-  if (others) listen_again(s);
-  while (s->master.next < mandel_slices(s->master.m)) {
-    slice = s->master.next++;
-    mandel_slice(s->master.m, slice, mandel_place(&s->master, slice), others ? poll : NULL, s);
-    mandel_came(&s->master, slice);
-  }
-  while (s->master.stopped < M_AHEAD * others) serve(s, 1);
-  if (others) {
-    MPI_Cancel(&s->request);
-    MPI_Wait(&s->request, MPI_STATUS_IGNORE);
-  }
-}
-
-static double work(const mandel_t *m) {
-  size_t room = HEAD + (size_t)M_ROWS * (size_t)m->size * sizeof(uint16_t);
+static double work(void *job) {
+  const mandel_t *m = &((mandel_job_t *)job)->m;
+  size_t room = room_of(m);
   char *buffer[M_AHEAD];
   MPI_Request sent[M_AHEAD];
   double communication = 0, begin = app_now();
@@ -82,7 +35,7 @@ static double work(const mandel_t *m) {
   for (i = 0; i < M_AHEAD; i++) {
     buffer[i] = app_alloc(room);
     memcpy(buffer[i], &slice, sizeof slice);
-    MPI_Isend(buffer[i], HEAD, MPI_BYTE, 0, REQUEST, MPI_COMM_WORLD, &sent[i]);
+    MPI_Isend(buffer[i], HEAD, MPI_BYTE, 0, TO_MASTER, MPI_COMM_WORLD, &sent[i]);
   }
   while (waiting) {
     MPI_Recv(&slice, 1, MPI_INT32_T, 0, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -96,7 +49,7 @@ static double work(const mandel_t *m) {
       mandel_slice(m, slice, (uint16_t *)(void *)(buffer[turn] + HEAD), NULL, NULL);
       begin = app_now();
       MPI_Isend(buffer[turn], (int)(HEAD + (size_t)mandel_rows_of(m, slice) * (size_t)m->size * sizeof(uint16_t)), MPI_BYTE, 0,
-                REQUEST, MPI_COMM_WORLD, &sent[turn]);
+                TO_MASTER, MPI_COMM_WORLD, &sent[turn]);
       turn = (turn + 1) % M_AHEAD;
       waiting++;
     }
@@ -107,33 +60,16 @@ static double work(const mandel_t *m) {
 }
 
 int main(int argc, char **argv) {
-  mandel_t m;
+  mandel_job_t j;
+  farm_t farm;
   app_mpi_begin("mandelbrot", &argc, &argv);
-  mandel_options(&m, argc, argv);
-  app_mpi_one_thread(&m.app);
-  if (m.app.serial) {
-    if (app_node == 0) mandel_serial(&m, 1);
-  } else {
-    server_t s;
-    double begin, seconds, communication = 0;
-    memset(&s, 0, sizeof s);
-    if (app_node == 0) {
-      mandel_master_begin(&s.master, &m);
-      s.room = (int)(HEAD + (size_t)M_ROWS * (size_t)m.size * sizeof(uint16_t));
-      s.buffer = app_alloc((size_t)s.room);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    begin = app_now();
-    if (app_node == 0) master(&s, app_nodes - 1);
-    else communication = work(&m);
-    MPI_Barrier(MPI_COMM_WORLD);
-    seconds = app_now() - begin;
-    communication = app_mpi_sum(communication + s.communication);
-    if (app_node == 0) {
-      app_result(app_name, seconds, communication, app_nodes, mandel_verify(&s.master));
-      free(s.master.counts);
-      free(s.buffer);
-    }
-  }
+  mandel_options(&j.m, argc, argv);
+  app_mpi_one_thread(&j.m.app);
+  farm.room = room_of(&j.m);
+  farm.part = mandel_farm(&j);
+  farm.answer = answer;
+  farm.work = work;
+  if (!j.m.app.serial) farm_run(&farm);
+  else if (app_node == 0) mandel_serial(&j.m, 1);
   return app_mpi_end();
 }

@@ -255,6 +255,16 @@ static void ray_came(ray_master_t *a, int line) {
   app_picture_put(&a->picture, (long)((size_t)line * ray_line_bytes(a->r)), ray_place(a, line), ray_line_bytes(a->r));
 }
 
+/* Computes slices, and deals them to itself, until none is left. */
+static void ray_compute(ray_master_t *a, void (*poll)(void *with), void *with) {
+  int line, lines;
+  while ((lines = ray_deal(a, &line)) > 0)
+    for (; lines > 0; lines--, line++) {
+      ray_line(a->r, line, ray_place(a, line), poll, with);
+      ray_came(a, line);
+    }
+}
+
 static uint32_t ray_crc(const ray_master_t *a) {
   return app_crc32c(0, a->bytes, ray_line_bytes(a->r) * (size_t)a->r->height);
 }
@@ -264,13 +274,9 @@ static uint32_t ray_serial(const ray_t *r, int print) {
   ray_master_t a;
   double begin;
   uint32_t crc;
-  int line;
   ray_master_begin(&a, r, 1);
   begin = app_now();
-  for (line = 0; line < r->height; line++) {
-    ray_line(r, line, ray_place(&a, line), NULL, NULL);
-    ray_came(&a, line);
-  }
+  ray_compute(&a, NULL, NULL);
   begin = app_now() - begin;
   crc = ray_crc(&a);
   if (print) app_result(app_name, begin, 0, 1, crc);
@@ -293,6 +299,33 @@ static uint32_t ray_verify(ray_master_t *a) {
   }
   app_picture_close(&a->picture);
   return crc;
+}
+
+/* ---- the farm ---- */
+typedef struct {
+  ray_t r;
+  ray_master_t master;
+} ray_job_t;
+
+static void ray_farm_begin(void *job, int workers) {
+  ray_job_t *j = job;
+  ray_master_begin(&j->master, &j->r, workers);
+}
+static void ray_farm_compute(void *job, void (*poll)(void *with), void *with) {
+  ray_compute(&((ray_job_t *)job)->master, poll, with);
+}
+static int ray_farm_is_awaited(void *job, int others) { return ((ray_job_t *)job)->master.stopped < others; }
+static uint32_t ray_farm_end(void *job) {
+  ray_job_t *j = job;
+  uint32_t crc = ray_verify(&j->master);
+  ray_master_free(&j->master);
+  return crc;
+}
+
+static app_farm_t ray_farm(ray_job_t *job) {
+  app_farm_t farm = {NULL, ray_farm_begin, ray_farm_compute, ray_farm_is_awaited, ray_farm_end};
+  farm.job = job;
+  return farm;
 }
 
 #endif

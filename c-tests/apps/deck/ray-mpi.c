@@ -1,82 +1,38 @@
 /* The ray tracer over MPI, the twin of ray-deck.c. ray-kernel.h says what is computed, how slices are dealt out, and the options.
  *
  * A message to the master is a line's number and its bytes, or -1 for a request. The master has a receive posted at all times. */
-#include "app-mpi.h"
+#include "app-mpi-farm.h"
 #include "ray-kernel.h"
 
-enum { TO_MASTER = 1, ANSWER };
-enum { HEAD = 16, BUFFERS = 4 };
+enum { BUFFERS = 4 };
 
-typedef struct {
-  ray_master_t master;
-  MPI_Request request;
-  char *buffer;
-  double communication;
-} server_t;
+static size_t room_of(const ray_t *r) { return HEAD + ray_line_bytes(r); }
 
-static void listen_again(server_t *s) {
-  MPI_Irecv(s->buffer, (int)(HEAD + ray_line_bytes(s->master.r)), MPI_BYTE, MPI_ANY_SOURCE, TO_MASTER, MPI_COMM_WORLD, &s->request);
-}
-
-static void answer(server_t *s, const MPI_Status *status) {
-  const ray_t *r = s->master.r;
+static void answer(void *job, const char *message, size_t bytes, int source) {
+  ray_job_t *j = job;
   int32_t line, slice[2];
-  int bytes;
-  MPI_Get_count(status, MPI_BYTE, &bytes);
-  memcpy(&line, s->buffer, sizeof line);
+  memcpy(&line, message, sizeof line);
   if (line != -1) {
-    if (line < 0 || line >= r->height || (size_t)bytes != HEAD + ray_line_bytes(r)) app_die("line %d of %d bytes", (int)line, bytes);
-    memcpy(ray_place(&s->master, line), s->buffer + HEAD, ray_line_bytes(r));
-    ray_came(&s->master, line);
+    if (line < 0 || line >= j->r.height || bytes != room_of(&j->r)) app_die("line %d of %lu bytes", (int)line, (unsigned long)bytes);
+    memcpy(ray_place(&j->master, line), message + HEAD, ray_line_bytes(&j->r));
+    ray_came(&j->master, line);
   } else {
-    int first, lines = ray_deal(&s->master, &first);
+    int first, lines = ray_deal(&j->master, &first);
     slice[0] = (int32_t)first;
     slice[1] = (int32_t)lines;
-    if (!lines) s->master.stopped++;
-    MPI_Send(slice, 2, MPI_INT32_T, status->MPI_SOURCE, ANSWER, MPI_COMM_WORLD);
-  }
-  listen_again(s);
-}
-
-/* Serves all messages that are there; the first one may be waited for. */
-static void serve(server_t *s, int wait) {
-  double begin = app_now();
-  for (;;) {
-    MPI_Status status;
-    int there = 1;
-    if (wait) MPI_Wait(&s->request, &status);
-    else MPI_Test(&s->request, &there, &status);
-    if (!there) break;
-    answer(s, &status);
-    wait = 0;
-  }
-  s->communication += app_now() - begin;
-}
-
-static void poll(void *server) { serve(server, 0); }
-
-static void master(server_t *s) {
-  int others = s->master.workers - 1, line, lines;
-  if (others) listen_again(s);
-  while ((lines = ray_deal(&s->master, &line)) > 0)
-    for (; lines > 0; lines--, line++) {
-      ray_line(s->master.r, line, ray_place(&s->master, line), others ? poll : NULL, s);
-      ray_came(&s->master, line);
-    }
-  while (s->master.stopped < others) serve(s, 1);
-  if (others) {
-    MPI_Cancel(&s->request);
-    MPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    if (!lines) j->master.stopped++;
+    MPI_Send(slice, 2, MPI_INT32_T, source, ANSWER, MPI_COMM_WORLD);
   }
 }
 
-static double work(const ray_t *r) {
+static double work(void *job) {
+  const ray_t *r = &((ray_job_t *)job)->r;
   char *buffer[BUFFERS];
   MPI_Request sent[BUFFERS];
   double communication = 0, begin = app_now();
   int i, turn = 0;
   for (i = 0; i < BUFFERS; i++) {
-    buffer[i] = app_alloc(HEAD + ray_line_bytes(r));
+    buffer[i] = app_alloc(room_of(r));
     sent[i] = MPI_REQUEST_NULL;
   }
   for (;;) {
@@ -91,7 +47,7 @@ static double work(const ray_t *r) {
       memcpy(buffer[turn], &slice[0], sizeof slice[0]);
       ray_line(r, slice[0], (unsigned char *)buffer[turn] + HEAD, NULL, NULL);
       begin = app_now();
-      MPI_Isend(buffer[turn], (int)(HEAD + ray_line_bytes(r)), MPI_BYTE, 0, TO_MASTER, MPI_COMM_WORLD, &sent[turn]);
+      MPI_Isend(buffer[turn], (int)room_of(r), MPI_BYTE, 0, TO_MASTER, MPI_COMM_WORLD, &sent[turn]);
       turn = (turn + 1) % BUFFERS;
     }
   }
@@ -101,32 +57,16 @@ static double work(const ray_t *r) {
 }
 
 int main(int argc, char **argv) {
-  ray_t r;
+  ray_job_t j;
+  farm_t farm;
   app_mpi_begin("ray", &argc, &argv);
-  ray_options(&r, argc, argv);
-  app_mpi_one_thread(&r.app);
-  if (r.app.serial) {
-    if (app_node == 0) ray_serial(&r, 1);
-  } else {
-    server_t s;
-    double begin, seconds, communication = 0;
-    memset(&s, 0, sizeof s);
-    if (app_node == 0) {
-      ray_master_begin(&s.master, &r, app_nodes);
-      s.buffer = app_alloc(HEAD + ray_line_bytes(&r));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    begin = app_now();
-    if (app_node == 0) master(&s);
-    else communication = work(&r);
-    MPI_Barrier(MPI_COMM_WORLD);
-    seconds = app_now() - begin;
-    communication = app_mpi_sum(communication + s.communication);
-    if (app_node == 0) {
-      app_result(app_name, seconds, communication, app_nodes, ray_verify(&s.master));
-      ray_master_free(&s.master);
-      free(s.buffer);
-    }
-  }
+  ray_options(&j.r, argc, argv);
+  app_mpi_one_thread(&j.r.app);
+  farm.room = room_of(&j.r);
+  farm.part = ray_farm(&j);
+  farm.answer = answer;
+  farm.work = work;
+  if (!j.r.app.serial) farm_run(&farm);
+  else if (app_node == 0) ray_serial(&j.r, 1);
   return app_mpi_end();
 }
