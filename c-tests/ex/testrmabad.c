@@ -108,9 +108,13 @@ int main(int argc, char **argv) {
     case 36: e = gex_RMA_PutNB(tm, peer, to, local, 8192, GEX_EVENT_DEFER, 0); LACKS(GEX_EC_LC);
     case 37: e = gex_RMA_GetNB(tm, local, peer, to, 8192, 0); LACKS(GEX_EC_GET);
     case 38: e = gex_VIS_IndexedPutNB(tm, peer, 1, places, 4, 1, own, 4, 0); LACKS(GEX_EC_LC);
+    case 39: (void)gex_RMA_PutBlockingVal(tm, nodes, to, 0, 8, 0); break;                       /* always: the value's call is named */
+    case 40: e = gex_RMA_PutNBVal(tm, nodes, to, 0, 8, 0); break;
+    case 41: (void)gex_RMA_PutNBIVal(tm, nodes, to, 0, 8, 0); break;
+    case 42: (void)gex_RMA_GetBlockingVal(tm, nodes, to, 8, 0); break;
     default: say("ERROR: no mistake %d", number), errors++;
   }
-  if (number == 0 && me == 0) say("38 mistakes");
+  if (number == 0 && me == 0) say("42 mistakes");
   if (number && me == 0) say("ERROR: still alive"), errors++;
   return end();
 }

@@ -96,6 +96,11 @@ impl What {
     }
 }
 
+/// The name of the call: of `of_value` if the header says that the bytes are a value.
+fn named(flags: u32, plain: &'static str, of_value: &'static str) -> &'static str {
+    if flags & GASNETI_SCI_FLAG_VALUE != 0 { of_value } else { plain }
+}
+
 /// Whether an operation was refused, for the recorder.
 pub(super) fn is_refused(root: &Result<usize, Error>) -> bool {
     matches!(root, Ok(NO_OP))
@@ -166,7 +171,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_put(
     flags: u32,
 ) -> c_int {
     let what = What::Put(dest, src, nbytes);
-    must("gex_RMA_PutBlocking", || {
+    must(named(flags, "gex_RMA_PutBlocking", "gex_RMA_PutBlockingVal"), || {
         // SAFETY: the caller promises a team, and a source that is readable during the call.
         unsafe { start(tm, rank, How::Blocking, flags, what, TracedOp::Put) }.map(|root| root as c_int)
     })
@@ -188,7 +193,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_put_nb(
     flags: u32,
 ) -> usize {
     let what = What::Put(dest, src, nbytes);
-    must("gex_RMA_PutNB", || {
+    must(named(flags, "gex_RMA_PutNB", "gex_RMA_PutNBVal"), || {
         let wish = Wish::explicit(lc_opt)?;
         // SAFETY: the caller promises a team, and a source that is readable until local completion.
         let root = unsafe { start(tm, rank, How::Event(wish.local()), flags, what, TracedOp::PutNb) }?;
@@ -216,7 +221,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_put_nbi(
     flags: u32,
 ) -> c_int {
     let what = What::Put(dest, src, nbytes);
-    must("gex_RMA_PutNBI", || {
+    must(named(flags, "gex_RMA_PutNBI", "gex_RMA_PutNBIVal"), || {
         let how = How::Implicit(Set::Puts, Wish::implicit(lc_opt)?.local());
         // SAFETY: the caller promises a team, and a source that is readable until local completion.
         unsafe { start(tm, rank, how, flags, what, TracedOp::PutNbi) }.map(|root| root as c_int)
@@ -237,7 +242,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_get(
     flags: u32,
 ) -> c_int {
     let what = What::Get(dest, src, nbytes);
-    must("gex_RMA_GetBlocking", || {
+    must(named(flags, "gex_RMA_GetBlocking", "gex_RMA_GetBlockingVal"), || {
         // SAFETY: the caller promises a team, and a writable destination.
         unsafe { start(tm, rank, How::Blocking, flags, what, TracedOp::Get) }.map(|root| root as c_int)
     })
