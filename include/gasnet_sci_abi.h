@@ -480,7 +480,7 @@ typedef struct {
    */
   void *cdata;
   /*
-   The library's: memory that it has allocated; 0: none.
+   The library's: memory that it has allocated; 0: none; all bits: the segment was attached.
    */
   size_t owned;
 } gasneti_sci_segment_t;

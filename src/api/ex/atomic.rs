@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
+use super::heads::Heads;
 use super::objects::{self, gasneti_sci_tm_t};
 use super::rma::{NO_OP, is_refused};
 use crate::api::g1::coll::coll;
@@ -16,8 +17,6 @@ use crate::trace::{self, TracedOp};
 use crate::verbs::{Flags, Local, Target};
 use crate::xfer::home::Set;
 use crate::xfer::wait::How;
-use parking_lot::Mutex;
-use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
@@ -115,7 +114,7 @@ pub unsafe extern "C" fn gasneti_sci_ad_create(
         let magic = GASNETI_SCI_AD_MAGIC;
         let ad = gasneti_sci_ad_t { magic, flags, dt, ops, tm, jobranks: team.jobranks, cdata: null_mut() };
         // SAFETY: the caller promises a writable place.
-        unsafe { ad_p.write(Box::into_raw(Box::new(ad))) };
+        unsafe { ad_p.write(DOMAINS.make(ad)) };
         Ok(())
     });
 }
@@ -132,16 +131,7 @@ unsafe fn domain<'a>(ad: *const gasneti_sci_ad_t) -> Result<&'a gasneti_sci_ad_t
     }
 }
 
-/// A domain that has ended, so that a debug client that uses it again is told so.
-struct EndedDomain(#[allow(dead_code)] Box<gasneti_sci_ad_t>);
-
-// SAFETY: nothing reads what the head points to any more.
-unsafe impl Send for EndedDomain {}
-
-/// So many ended domains are kept. Clients that make and end domains for ever need no more memory than this.
-const KEPT_ENDED: usize = 64;
-
-static ENDED: Mutex<VecDeque<EndedDomain>> = Mutex::new(VecDeque::new());
+static DOMAINS: Heads<gasneti_sci_ad_t> = Heads::new();
 
 /// Ends a domain. The client has synced its operations on all members.
 ///
@@ -151,17 +141,10 @@ static ENDED: Mutex<VecDeque<EndedDomain>> = Mutex::new(VecDeque::new());
 pub unsafe extern "C" fn gasneti_sci_ad_destroy(ad: *mut gasneti_sci_ad_t) {
     must("gex_AD_Destroy", || {
         // SAFETY: as the caller promises.
-        unsafe { domain(ad) }?;
+        let domain = unsafe { domain(ad) }?;
+        let dead = gasneti_sci_ad_t { magic: 0, ..*domain };
         // SAFETY: `gasneti_sci_ad_create` made it, and the caller uses it no more.
-        let mut domain = unsafe { Box::from_raw(ad) };
-        domain.magic = 0;
-        if Job::get()?.client().debug {
-            let mut ended = ENDED.lock();
-            ended.push_back(EndedDomain(domain));
-            if ended.len() > KEPT_ENDED {
-                ended.pop_front();
-            }
-        }
+        unsafe { DOMAINS.end(ad, dead) };
         Ok(())
     });
 }

@@ -4,6 +4,7 @@ pub mod am;
 pub mod atomic;
 pub mod check;
 pub mod coll;
+mod heads;
 pub mod job;
 pub mod kind;
 pub mod npam;

@@ -1,17 +1,15 @@
 //! The heads of EX objects that the header reads: client, endpoint, segment, team member (contract: ex-core.md §4).
 //!
-//! Client, endpoint, primordial team and attached segment live as long as the process. A client may end other teams and segments.
-//! Their heads are never freed: an ended one has the magic number 0, and may be used for a later object of its kind. The header
-//! reads and writes CData, and reads the rest. Each head begins with a magic number, by which the library recognises foreign
-//! words.
+//! Client, endpoint, primordial team and attached segment live as long as the process. A client may end other teams and segments
+//! (`heads`). The header reads and writes CData, and reads the rest. Each head begins with a magic number, by which the library
+//! recognises foreign words.
 
 #![allow(unsafe_code)] // clients' pointers; objects that C holds
 
+use super::heads::Heads;
 use crate::base::error::{Error, bad_arg};
 use crate::coll::ALL;
 use crate::job::Job;
-use parking_lot::Mutex;
-use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -70,7 +68,7 @@ pub struct gasneti_sci_segment_t {
     pub size: usize,
     /// The client's own pointer.
     pub cdata: *mut c_void,
-    /// The library's: memory that it has allocated; 0: none.
+    /// The library's: memory that it has allocated; 0: none; all bits: the segment was attached.
     pub owned: usize,
 }
 
@@ -160,50 +158,37 @@ pub(in crate::api) fn begin(name: *const c_char, flags: u32) -> Option<&'static 
     Some(make(job, name.into_raw(), flags))
 }
 
-/// Segment objects that were destroyed, the oldest first.
-static DEAD: Mutex<VecDeque<DeadSegment>> = Mutex::new(VecDeque::new());
+static SEGMENTS: Heads<gasneti_sci_segment_t> = Heads::new();
 
-/// A segment object that nothing points to but, perhaps, a mistaken client.
-struct DeadSegment(*mut gasneti_sci_segment_t);
+/// `owned` of the segment that was attached, which cannot be destroyed.
+pub(super) const ATTACHED: usize = usize::MAX;
 
-// SAFETY: the object is leaked, and whoever takes it from the list is the only one to use it.
-unsafe impl Send for DeadSegment {}
-
-/// So many objects stay dead, so that a client that uses one of them again is told so. Clients that create and destroy segments for
-/// ever need no more memory than this.
-const KEPT_DEAD: usize = 64;
-
-/// Makes a segment object. It has the place of one that was destroyed long ago, if there is one.
+/// Makes a segment object.
 pub(super) fn segment(
     client: *mut gasneti_sci_client_object_t,
     addr: usize,
     size: usize,
+    owned: usize,
 ) -> *mut gasneti_sci_segment_t {
-    let made = gasneti_sci_segment_t {
-        magic: GASNETI_SCI_SEGMENT_MAGIC,
-        flags: 0,
-        client,
-        addr: addr as *mut c_void,
-        size,
-        cdata: null_mut(),
-        owned: 0,
-    };
-    let mut dead = DEAD.lock();
-    let oldest = if dead.len() > KEPT_DEAD { dead.pop_front() } else { None };
-    let Some(DeadSegment(place)) = oldest else { return Box::into_raw(Box::new(made)) };
-    // SAFETY: a leaked object that was destroyed, and that is no longer on the list.
-    unsafe { place.write(made) };
-    place
+    let addr = addr as *mut c_void;
+    let magic = GASNETI_SCI_SEGMENT_MAGIC;
+    SEGMENTS.make(gasneti_sci_segment_t { magic, flags: 0, client, addr, size, cdata: null_mut(), owned })
 }
 
 /// Ends a segment object. One that is bound to the endpoint stays for ever, because bindings are never removed.
-pub(super) fn end_segment(object: &mut gasneti_sci_segment_t) {
-    object.magic = 0;
-    let place = std::ptr::from_mut(object);
+///
+/// # Safety
+/// [`segment`] made it, and nobody uses it any more.
+pub(super) unsafe fn end_segment(place: *mut gasneti_sci_segment_t) {
+    // SAFETY: as the caller promises.
+    let dead = gasneti_sci_segment_t { magic: 0, owned: 0, ..unsafe { place.read() } };
     // SAFETY: the endpoint is made in init and never freed.
     let bound = primordial().is_ok_and(|made| unsafe { (*made.ep).segment } == place);
-    if !bound {
-        DEAD.lock().push_back(DeadSegment(place));
+    match bound {
+        // SAFETY: as the caller promises.
+        true => unsafe { place.write(dead) },
+        // SAFETY: as the caller promises.
+        false => unsafe { SEGMENTS.end(place, dead) },
     }
 }
 
@@ -211,7 +196,7 @@ pub(super) fn end_segment(object: &mut gasneti_sci_segment_t) {
 pub(in crate::api) fn bind_attached(job: &Job) -> *mut gasneti_sci_segment_t {
     let own = job.segments().map(|all| all[job.rank() as usize]).filter(|own| own.base != 0);
     let (Some(own), Ok(made)) = (own, primordial()) else { return null_mut() };
-    let segment = segment(made.client, own.base, own.len);
+    let segment = segment(made.client, own.base, own.len, ATTACHED);
     // SAFETY: made in init and never freed; one thread attaches.
     unsafe { (*made.ep).segment = segment };
     segment

@@ -74,7 +74,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_create(
             return bad_arg(format_args!("[{address:p}, +{length}) is longer than the address space"));
         }
         let segment = match address.is_null() {
-            false => objects::segment(client, address as usize, length),
+            false => objects::segment(client, address as usize, length, 0),
             true => allocate(job, client, length)?,
         };
         // SAFETY: the caller promises a writable place.
@@ -98,10 +98,8 @@ fn allocate(
     let length = length.next_multiple_of(page);
     let memory =
         memmap2::MmapMut::map_anon(length).map_err(|e| Error::resource(format_args!("{length} bytes: {e}")))?;
-    let segment = objects::segment(client, memory.as_ptr() as usize, length);
-    // SAFETY: made above.
-    unsafe { (*segment).owned = Box::into_raw(Box::new(memory)) as usize };
-    Ok(segment)
+    let at = memory.as_ptr() as usize;
+    Ok(objects::segment(client, at, length, Box::into_raw(Box::new(memory)) as usize))
 }
 
 /// Ends a created segment. The library frees memory that it has allocated for it.
@@ -112,20 +110,18 @@ fn allocate(
 pub unsafe extern "C" fn gasneti_sci_segment_destroy(segment: *mut gasneti_sci_segment_t, flags: u32) {
     must("gex_Segment_Destroy", || {
         // SAFETY: the caller promises NULL or a segment.
-        let Some(object) = (unsafe { segment.as_mut() }).filter(|s| s.magic == GASNETI_SCI_SEGMENT_MAGIC) else {
+        let Some(object) = (unsafe { segment.as_ref() }).filter(|s| s.magic == GASNETI_SCI_SEGMENT_MAGIC) else {
             return bad_arg(format_args!("{segment:p} is not a segment"));
         };
-        let job = Job::get()?;
-        let attached = job.segments().is_some_and(|all| all[job.rank() as usize].base == object.addr as usize);
-        if flags != 0 || attached {
+        if flags != 0 || object.owned == objects::ATTACHED {
             return bad_arg(format_args!("flags {flags:#x}, or the segment that was attached"));
         }
         if object.owned != 0 {
             // SAFETY: made by `allocate`; the client promises that nobody uses the memory.
             drop(unsafe { Box::from_raw(object.owned as *mut memmap2::MmapMut) });
-            object.owned = 0;
         }
-        objects::end_segment(object);
+        // SAFETY: the magic number says that it is a segment; the caller promises that nothing uses it.
+        unsafe { objects::end_segment(segment) };
         Ok(())
     })
 }

@@ -4,6 +4,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; objects that C holds; exported names
 
+use super::heads::Heads;
 use super::objects::{self, GASNETI_SCI_TM_MAGIC, PAIR, gasneti_sci_tm_t};
 use crate::api::g1::coll::coll;
 use crate::api::must;
@@ -12,7 +13,6 @@ use crate::base::log;
 use crate::coll::ALL;
 use crate::job::Job;
 use crate::sync::fixed::{AtomicBool, Ordering};
-use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -38,13 +38,7 @@ struct Made {
     ranks: Box<[(u32, u32)]>,
 }
 
-/// Heads of teams that were destroyed, for the next ones. A head is never freed, so a destroyed team is recognised.
-struct Dead(*mut Made);
-
-// SAFETY: a dead team belongs to nobody but this list.
-unsafe impl Send for Dead {}
-
-static DEAD: Mutex<Vec<Dead>> = Mutex::new(Vec::new());
+static TEAMS: Heads<Made> = Heads::new();
 
 /// The team member of a new team of the engine, which was made from `parent`.
 fn member(
@@ -69,16 +63,7 @@ fn member(
         scratch_size: scratch.1,
     };
     let made = Made { head, jobranks, ranks };
-    let dead = DEAD.lock().pop();
-    Ok(match dead {
-        None => Box::into_raw(Box::new(made)),
-        Some(Dead(place)) => {
-            // SAFETY: a leaked box of this type that belongs to nobody else.
-            unsafe { place.write(made) };
-            place
-        }
-    }
-    .cast())
+    Ok(TEAMS.make(made).cast())
 }
 
 /// # Safety
@@ -90,8 +75,7 @@ unsafe fn bury(tm: *mut gasneti_sci_tm_t) {
     drop((jobranks, ranks));
     let head = gasneti_sci_tm_t { magic: 0, jobranks: std::ptr::null(), ..head };
     // SAFETY: as above. The empty boxes own nothing.
-    unsafe { place.write(Made { head, jobranks: Box::default(), ranks: Box::default() }) };
-    DEAD.lock().push(Dead(place));
+    unsafe { TEAMS.end(place, Made { head, jobranks: Box::default(), ranks: Box::default() }) };
 }
 
 /// For a query: the size to grant. `None`: the call is no query.
