@@ -225,6 +225,7 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 #define GASNETI_SCI_BLOCKUNTIL(func, cond)                                                                           \
   do {                                                                                                               \
     uint32_t gasneti_sci_failed = 0;                                                                                 \
+    GASNETI_SCI_CHECKED("GASNET_BLOCKUNTIL", GASNETI_SCI_RULES_CLIENT, (void)0);                                     \
     while ((func), !(cond)) {                                                                                        \
       gasneti_sci_failed =                                                                                           \
           GASNETI_SCI_CHECKED("GASNET_BLOCKUNTIL", GASNETI_SCI_RULES_CLIENT, gasneti_sci_wait(gasneti_sci_failed)); \

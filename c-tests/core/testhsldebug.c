@@ -105,6 +105,7 @@ static void call_blockuntil(void) {
   evaluations = 0;
   GASNET_BLOCKUNTIL(evaluations++ > 2);
 }
+static void call_blockuntil_true(void) { GASNET_BLOCKUNTIL(evaluations == 0); } /* it has nothing to wait for */
 static void call_request(void) { (void)gasnet_AMRequestShort0(me, H_NOTHING); }
 static void call_async(void) { (void)gasnet_AMRequestLongAsync0(me, H_NOTHING, &me, 0, &me); }
 static void call_varargs(void) { (void)gasnet_AMRequestShort(me, H_NOTHING, 1, 7); }
@@ -168,6 +169,7 @@ static const struct {
                {"lock-poll", hold_lock, call_poll, 0},
                {"trylock-poll", hold_trylock, call_poll, 0},
                {"lock-blockuntil", hold_lock, call_blockuntil, 0},
+               {"lock-blockuntil-true", hold_lock, call_blockuntil_true, 0},
                {"lock-request", hold_lock, call_request, 0},
                {"lock-medium", hold_lock, call_medium, 0},
                {"lock-long", hold_lock, call_long, 0},
@@ -177,6 +179,7 @@ static const struct {
                {"lock-try", hold_lock, call_try, 1},
                {"section-poll", hold_section, call_poll, 0},
                {"section-blockuntil", hold_section, call_blockuntil, 0},
+               {"section-blockuntil-true", hold_section, call_blockuntil_true, 0},
                {"section-request", hold_section, call_request, 0},
                {"section-notify", hold_section, call_notify, 0},
                {"section-barrier", hold_section, call_barrier, 0},
