@@ -1,5 +1,5 @@
 /* What a node owes others goes out although none of its calls has to wait, and although it makes no further call. Contract:
- * seed-deck-parastation.md A2, points 2 and 6, row A10.
+ * deck.md sections 4 and 6.
  *
  * usage: deck-testduties [rounds, default 12]
  *

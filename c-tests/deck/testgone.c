@@ -1,5 +1,5 @@
-/* Boxes that go while threads wait at them, and calls with a time beside a node that makes no call. Contract: seed-deck-parastation.md A2,
- * points 2 and 5, and the comment at deck_mbox_destroy.
+/* Boxes that go while threads wait at them, and calls with a time beside a node that makes no call. Contract: deck.md
+ * sections 2 and 4.
  *
  * usage: deck-testgone [rounds, default 6] */
 #include "testdeck.h"

@@ -1,5 +1,5 @@
 /* A box has room again once its owner has got a message, also if the owner then computes for long without a call. Contract:
- * seed-deck-parastation.md A2, point 6.
+ * deck.md section 6.
  *
  * usage: deck-testroom [rounds, default 32]
  *

@@ -1,4 +1,4 @@
-//! The C ABI of DECK: the functions of `include/deck.h`, where their rules stand (contract: seed-deck-parastation.md A2).
+//! The C ABI of DECK: the functions of `include/deck.h`, where their rules stand (contract: deck.md).
 
 #![allow(unsafe_code)] // objects that clients hold
 

@@ -1,4 +1,4 @@
-//! Variables of DECK. Contract: seed-deck-parastation.md A2.
+//! Variables of DECK (docs/deck.md).
 //!
 //! Must not know: which code uses a value.
 
