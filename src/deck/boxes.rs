@@ -182,7 +182,7 @@ impl<A: Adapter> Deck<A> {
     pub fn close_all(&self) -> Outcome<()> {
         let open = self.with(|state| state.open_boxes());
         for id in open {
-            self.destroy(&Handle { id, owns: true, sender: u32::MAX })?;
+            self.destroy(&Handle { id, owns: true, sender: u32::MAX })?; // no sender has this number: the program's handles stay
         }
         Ok(())
     }

@@ -270,7 +270,7 @@ fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, ho
 fn grant_came<A: Adapter>(deck: &Deck<A>, source: u32, [id, messages, bytes, capacity]: [u64; 4]) {
     let grant = (messages & GONE == 0).then_some((Credit { messages: messages & 0xffff_ffff, bytes }, capacity));
     let word = if messages >> WAITS_SHIFT & 1 == 0 { Word::Answer } else { Word::Wait };
-    deck.granted(owned(source, id), grant, word);
+    deck.granted(box_of(source, id), grant, word);
 }
 
 /// Gives `node` credits that it waits for.
@@ -412,12 +412,16 @@ fn take_credits<A: Adapter>(
     });
     let to = deck.clone();
     library.on(form::DECK_MORE, move |_, token, [id, messages, bytes, capacity], _| {
-        to(token.source()).granted(owned(token.source(), id), Some((Credit { messages, bytes }, capacity)), Word::Late);
+        to(token.source()).granted(
+            box_of(token.source(), id),
+            Some((Credit { messages, bytes }, capacity)),
+            Word::Late,
+        );
         Ok(())
     });
     let to = deck.clone();
     library.on(form::DECK_RECALL, move |am, token, [id], _| {
-        let credit = to(token.source()).recalled(owned(token.source(), id));
+        let credit = to(token.source()).recalled(box_of(token.source(), id));
         am.reply_short(token, form::DECK_RETURNED, args(&[id, credit.messages, credit.bytes], 6))
     });
     let to = deck.clone();
@@ -427,7 +431,7 @@ fn take_credits<A: Adapter>(
     });
     let to = deck.clone();
     library.on(form::DECK_GONE, move |_, token, [id], _| {
-        to(token.source()).gone(owned(token.source(), id));
+        to(token.source()).gone(box_of(token.source(), id));
         Ok(())
     });
     let to = deck.clone();
@@ -438,7 +442,7 @@ fn take_credits<A: Adapter>(
 }
 
 /// A box of `source`, of which no other node may speak.
-fn owned(source: u32, word: u64) -> BoxId {
+fn box_of(source: u32, word: u64) -> BoxId {
     let id = BoxId::from_word(word);
     if u32::from(id.owner) != source {
         corrupt(source, "message about another node's box");

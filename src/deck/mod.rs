@@ -1,4 +1,4 @@
-//! DECK: mail boxes between nodes (contract: seed-deck-parastation.md A2), over the message engine.
+//! DECK: mail boxes between nodes (contract: deck.md), over the message engine.
 //!
 //! The owner's node keeps the box ([`owner`]). A node that posts to the box keeps the credits that the owner has given it ([`sender`]).
 //! The two nodes send each other messages of the library's own ([`messages`]). A program's message goes in one of these:
@@ -12,7 +12,8 @@
 //!
 //! Rules:
 //! 1. All these messages go through the one queue of requests between two nodes. So messages of a thread arrive in their order.
-//! 2. A message is sent only after its credit was taken. So a handler always finds room in the box, and waits for nothing.
+//! 2. A message is sent only once its credit was taken, or while the lock of the state is held under which the credit is taken (`post_now`).
+//!    So a handler always finds room in the box, and waits for nothing.
 //! 3. What a box holds, and what its senders may send, never exceed its capacity, but for one message that is longer than that.
 //! 4. A call that has taken credits and cannot send in time returns them to the node's own [`sender`]. So what timed out is never delivered.
 //! 5. The lock of the state is not held while a message is sent, because sending may run handlers. `post_now` is the exception. It holds

@@ -1,9 +1,13 @@
-//! The boxes of this node: what they hold, and what their senders may send.
+//! The boxes of this node: what they hold, whose turn it is, and what their senders may send.
+//!
+//! Fairness has two parts:
+//! - Whose message is retrieved next: the accounts with messages have their turns, one message each (`Turns`, `Own::next`).
+//! - Who may send how much: credits, as follows (`ask` and `grant`; `give_back` after retrievals; `PART` in `account`).
 //!
 //! A sender that needs credits asks. It gets some of what is free, so that others get some as well: a quarter, until it has the bytes of a
 //! quarter of the box. As long as no other has ever asked, it gets half of the bytes, until it has half of the box's. If there is too little,
-//! it gives back what it has, and waits here, and the others are asked to return what they do not use: at once, and again when they get
-//! some while senders wait. So a sender waits only while the box is full.
+//! and it may wait, it gives back what it has, and waits here, and the others are asked to return what they do not use: at once, and again when
+//! they get some while senders wait. So a sender waits for others only while the box is full.
 //!
 //! Must not know: how messages travel.
 
@@ -149,12 +153,6 @@ impl Own {
         &mut self.accounts[place]
     }
 
-    /// What a message of `len` bytes counts for.
-    #[inline(always)]
-    pub fn weight(&self, len: u64) -> u64 {
-        len.min(self.capacity.bytes)
-    }
-
     fn free(&self) -> Credit {
         Credit {
             messages: self.capacity.messages.saturating_sub(self.committed.messages),
@@ -170,7 +168,7 @@ impl Own {
     /// `node` asks for the credits that it needs for a message. `may_wait`: it waits for them, and has no others. Returns what it gets.
     pub fn ask(&mut self, node: u32, need: Credit, may_wait: bool) -> Credit {
         self.place(node);
-        let need = Credit { messages: need.messages.min(1), bytes: self.weight(need.bytes) };
+        let need = Credit { messages: need.messages.min(1), bytes: need.bytes.min(self.capacity.bytes) };
         let turn = self.waiting.iter().position(|(waits, _)| *waits == node);
         let is_next = turn.is_some_and(|turn| turn == 0) || self.waiting.is_empty();
         if is_next && self.has(need) {
@@ -194,14 +192,14 @@ impl Own {
     /// Gives what is needed, and up to a quarter of what is free, or an equal share of it if more than three others wait. Bytes that the
     /// node has already count: short messages use few of them, so that it would have all in the end.
     fn grant(&mut self, node: u32, need: Credit) -> Credit {
-        let (free, part) = (self.free(), PART.max(self.waiting.len() as u64 + 1));
+        let (free, parts) = (self.free(), PART.max(self.waiting.len() as u64 + 1));
         // Where each of its messages used up a quarter of the box, the owner had to give credits back for each: 4 MiB given there and back
         // took 560 instead of 490 ns, 64 KiB take 440 (2026-11, EPYC VM).
-        let (bytes_part, share) = if self.is_only() { (2, self.capacity.bytes / 2) } else { (part, self.part.bytes) };
+        let (byte_parts, share) = if self.is_only() { (2, self.capacity.bytes / 2) } else { (parts, self.part.bytes) };
         let lacks = share.saturating_sub(self.account(node).granted.bytes);
         let credit = Credit {
-            messages: if need.messages == 0 { 0 } else { (free.messages / part).max(1) },
-            bytes: (free.bytes / bytes_part).min(lacks).max(need.bytes),
+            messages: if need.messages == 0 { 0 } else { (free.messages / parts).max(1) },
+            bytes: (free.bytes / byte_parts).min(lacks).max(need.bytes),
         };
         self.add(node, credit);
         credit
@@ -331,7 +329,7 @@ impl Own {
         (at, bytes): (usize, usize),
         put: impl FnOnce(*mut u8),
     ) -> Result<Option<Item>, Refused> {
-        let weight = self.weight(len as u64);
+        let Credit { bytes: weight, .. } = self.capacity.cost(len);
         let account = self.account(node);
         if at == 0 {
             // So messages that have begun take no more memory than the box may.
@@ -417,7 +415,7 @@ impl Own {
         let mut credit = used.least(free);
         if !is_only {
             // It may have been the only one, and have the bytes of half of the box. Four senders of 64 KiB, of which one kept so much more
-            // than the others, got least shares of 0.06 to 0.9 instead of 0.25 to 0.9 of the fair one (2026-11, EPYC VM).
+            // than the others, got least shares of 0.06 to 0.94 instead of 0.24 to 0.89 of the fair one (2026-11, EPYC VM).
             credit.bytes = credit.bytes.min(part.max(used.bytes).saturating_sub(account.granted.bytes));
         }
         self.add(node, credit);

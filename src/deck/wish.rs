@@ -3,7 +3,7 @@
 //! A message that comes while the box is empty does not go through the box's queue, and the waiting thread needs no lock to find it. The handler
 //! stores a `LINE` or a short `BODY` in the thread's message. It leaves any other message in the wish, as an [`Item`]. It does both under the
 //! lock of the state. With `Deck::post_now` a message of 8 bytes takes 201 instead of 232 ns one way in SEQ, 219 instead of 245 in PAR
-//! (2026-11, Xeon VM). 1 KiB, which is lent, takes 196 instead of 230 ns together with the one lock of its post (EPYC VM).
+//! (2026-11, Xeon VM). 1 KiB, which is lent, takes 221 instead of 250 ns together with the one lock of its post (EPYC VM).
 //!
 //! Rules:
 //! 1. The thread lists its wish at the box, and takes it out, under the lock. The wish lives until it is out.

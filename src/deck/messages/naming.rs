@@ -8,7 +8,7 @@ use super::super::engine::Deck;
 use super::super::names::{self, Nonsense};
 use super::super::state::{Answer, Due};
 use super::super::{BoxId, NAME_MOST};
-use super::{args, owned, pair};
+use super::{args, box_of, pair};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::library as form;
@@ -137,7 +137,7 @@ fn asked_for<A: Adapter>(
         let names = &mut state.names;
         match operation {
             operation if operation == NameOperation::Add as u32 => {
-                match names.add(name, owned(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
+                match names.add(name, box_of(source, id.word())).unwrap_or_else(|error| nonsense(error)) {
                     Some(waiting) => ((0, id), waiting),
                     None => ((REFUSED, id), Vec::new()),
                 }
@@ -157,7 +157,7 @@ fn asked_for<A: Adapter>(
                 ((REFUSED, id), Vec::new())
             }
             operation if operation == NameOperation::Remove as u32 => {
-                names.remove(name, owned(source, id.word()));
+                names.remove(name, box_of(source, id.word()));
                 ((0, id), Vec::new())
             }
             _ => corrupt(source, "request about a name that does not exist"),
