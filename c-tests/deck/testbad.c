@@ -88,6 +88,7 @@ int main(int argc, char **argv) {
   alarm(60);
   me = (int)gasnet_mynode();
   nodes = (int)gasnet_nodes();
+  if (is("early")) EXPECT(DECK_EINIT, deck_init(NULL, NULL));
 #ifdef GASNET_SEGMENT_EVERYTHING
   GASNET_SAFE(gasnet_attach(table, 1, 0, 0));
 #else

@@ -31,8 +31,9 @@ fn run(
     combine: Option<Combine>,
 ) -> Result<(), Failure> {
     let (coll, job) = (coll()?, Job::attached()?);
-    let root = usize::try_from(root).ok().filter(|root| *root < job.nodes() as usize);
-    let Some(root) = root else { return wrong(format!("no root of a job of {} nodes", job.nodes())) };
+    let Some(root) = usize::try_from(root).ok().filter(|root| *root < job.nodes() as usize) else {
+        return wrong(format!("{root} is no root of a job of {} nodes", job.nodes()));
+    };
     let is_root = root == job.rank() as usize;
     let (sends, receives) = match kind {
         Kind::Broadcast | Kind::Scatter => (is_root, true),

@@ -101,7 +101,7 @@ fn capacity(attr: deck_mbox_attr_t) -> Result<Credit, Failure> {
     }
     let (messages, bytes) = (attr.capacity_msgs as u64, attr.capacity_bytes as u64);
     if !(1..=1 << 31).contains(&messages) || !(1..=1 << 48).contains(&bytes) {
-        return wrong(format!("a box for {messages} messages and {bytes} bytes"));
+        return wrong(format!("a box for {messages} messages, of 1 to 2^31, and {bytes} bytes, of 1 to 2^48"));
     }
     Ok(Credit { messages, bytes })
 }
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn deck_mbox_post_timed(mbox: *mut deck_mbox, msg: *mut de
 /// As [`deck_mbox_post`].
 #[inline(always)]
 unsafe fn post<const TIMED: bool>(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
-    status("deck_mbox_post", || {
+    status(if TIMED { "deck_mbox_post_timed" } else { "deck_mbox_post" }, || {
         let deck = deck()?;
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn deck_mbox_retrv_timed(mbox: *mut deck_mbox, msg: *mut d
 /// As [`deck_mbox_retrv`].
 #[inline(always)]
 unsafe fn retrieve<const TIMED: bool>(mbox: *mut deck_mbox, msg: *mut deck_msg, time: i64) -> c_int {
-    status("deck_mbox_retrv", || {
+    status(if TIMED { "deck_mbox_retrv_timed" } else { "deck_mbox_retrv" }, || {
         let deck = deck()?;
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;

@@ -68,8 +68,13 @@ fn size_of_packed(kind: u8) -> Option<usize> {
 pub unsafe extern "C" fn deck_msg_create(capacity: usize, place: c_int, msg: *mut *mut deck_msg) -> c_int {
     status("deck_msg_create", || {
         let deck = deck()?;
-        if msg.is_null() || !(DECK_AUTO..=DECK_SHARED).contains(&(place & !DECK_FIXED)) {
-            return wrong(format!("NULL for the result, or {place} for a place"));
+        if msg.is_null() {
+            return wrong("NULL for the result");
+        }
+        if !(DECK_AUTO..=DECK_SHARED).contains(&(place & !DECK_FIXED)) {
+            return wrong(format!(
+                "{place} is no place: DECK_AUTO, DECK_LOCAL or DECK_SHARED, or one of them + DECK_FIXED"
+            ));
         }
         let limit = deck.limit;
         let shared = match place & !DECK_FIXED {

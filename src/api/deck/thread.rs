@@ -222,7 +222,7 @@ unsafe fn count<'a>(sem: *mut deck_sem) -> Result<&'a Mutex<Count>, Failure> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_sem_p(sem: *mut deck_sem) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { deck_sem_p_timed(sem, super::constants::DECK_FOREVER) }
+    unsafe { pass("deck_sem_p", sem, super::constants::DECK_FOREVER) }
 }
 
 /// `deck_sem_p_timed`.
@@ -231,7 +231,16 @@ pub unsafe extern "C" fn deck_sem_p(sem: *mut deck_sem) -> c_int {
 /// `sem` is NULL or a semaphore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn deck_sem_p_timed(sem: *mut deck_sem, time: i64) -> c_int {
-    status("deck_sem_p", || {
+    // SAFETY: as the caller promises.
+    unsafe { pass("deck_sem_p_timed", sem, time) }
+}
+
+/// `call`, which is `deck_sem_p` or `deck_sem_p_timed`.
+///
+/// # Safety
+/// As [`deck_sem_p`].
+unsafe fn pass(call: &str, sem: *mut deck_sem, time: i64) -> c_int {
+    status(call, || {
         let (deck, until) = (deck()?, until(time)?);
         // SAFETY: as the caller promises.
         let count = unsafe { count(sem) }?;
