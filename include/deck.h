@@ -1,4 +1,4 @@
-/* gasnet-sci: DECK, mail boxes between the nodes of a job (contract: seed-deck-parastation.md A2).
+/* gasnet-sci: DECK, mail boxes between the nodes of a job (contract: deck.md; how to begin: docs/deck.md).
  *
  * A mail box has one owner, who retrieves messages, and any number of senders, who post them. Boxes may have names, by which senders
  * find them. Messages of one sending thread to one box arrive in their order, whatever their lengths.
@@ -7,8 +7,8 @@
  * GASNet: then deck_init comes after gasnet_attach (or gex_Client_Init), in any thread mode. Any poll of either side carries on both.
  *
  * Calls return 0, or a negative DECK_E... Results come last. Times are in nanoseconds: DECK_FOREVER waits without limit, 0 tries. A call
- * that waits serves messages meanwhile. No call is allowed in AM handlers. Unless something else is said, every call needs
- * deck_init before it (DECK_EINIT), and NULL for an object or a result is DECK_EARG. */
+ * that waits serves messages meanwhile. No call is allowed in AM handlers (DECK_EARG). Unless something else is said, every call needs
+ * deck_init before it, and is refused after deck_done (DECK_EINIT); NULL for an object or a result is DECK_EARG. */
 #ifndef DECK_H
 #define DECK_H
 #include <stddef.h>
@@ -39,19 +39,19 @@ typedef int64_t deck_time_t;
 #define DECK_ETRUNC (-7)    /* too small for what should go in; nothing was lost */
 #define DECK_ETYPE (-8)     /* what comes next in the message is of another type or count */
 #define DECK_ENOMEM (-9)    /* memory, the DECK heap or the boxes of a node are used up; a line on stderr says which */
-#define DECK_EMODE (-10)    /* not in this thread mode (GASNET_SEQ, GASNET_PARSYNC) */
+#define DECK_EMODE (-10)    /* only in GASNET_PAR, and in programs of DECK alone */
 #define DECK_EINIT (-11)    /* deck_init has not been called, or deck_done has */
 #define DECK_EARG (-12)     /* an argument is none that the call takes */
 #define DECK_ETWICE (-13)   /* deck_init was called before */
 /* What an error means, in English. For 0 and numbers that are no errors, too. Allowed at any time. */
 const char *deck_strerror(int error);
 
-/* ---- job: collective, like gasnet_barrier ---- */
-/* Begins. argc and argv are those of main, or NULL. DECK_ETWICE; DECK_ENOMEM. */
+/* ---- job ---- */
+/* Begins; all nodes call. argc and argv are those of main, or NULL. Beside GASNet before its attach: DECK_EINIT. DECK_ETWICE; DECK_ENOMEM. */
 int deck_init(int *argc, char ***argv);
-/* Ends: waits until all nodes that live call, and destroys this node's boxes. Messages that the program still has stay readable. */
+/* Ends; all nodes call. Waits until all nodes that live do, and destroys this node's boxes. Messages that the program still has stay readable. */
 int deck_done(void);
-/* This node, from 0; how many there are. DECK_EINIT before deck_init. */
+/* This node, from 0; how many there are. */
 int deck_node(void);
 int deck_nodes(void);
 /* "major.minor" of this interface, and the library. Allowed at any time. */
@@ -64,7 +64,7 @@ int deck_thread_create(void *(*fn)(void *), void *arg, deck_thread_t *thread);
 int deck_thread_join(deck_thread_t thread, void **result);
 /* Gives other threads a turn, and serves messages. Allowed in GASNET_SEQ. */
 int deck_thread_yield(void);
-/* The calling thread, if deck_thread_create made it; else NULL. Allowed in GASNET_SEQ. */
+/* The calling thread, if deck_thread_create made it; else NULL. Allowed in GASNET_SEQ, and at any time. */
 deck_thread_t deck_thread_self(void);
 /* A counting semaphore. Threads get it in the order in which they came. Allowed in GASNET_SEQ. */
 int deck_sem_create(unsigned value, deck_sem_t *sem);
@@ -86,16 +86,16 @@ enum {
 int deck_msg_create(size_t capacity, int place, deck_msg_t *msg);
 /* Of a message that was taken: its memory goes back to the sender. */
 int deck_msg_destroy(deck_msg_t msg);
-/* Its bytes, aligned to 16; size is how many count; capacity is how many there are. The address holds until the message is retrieved into,
- * given or destroyed, or one of the calls below needs more than the capacity of a message that was retrieved. A program that writes the bytes
- * itself sets the size first, and then asks for the address. */
+/* Its bytes, aligned to 16; size is how many count; capacity is how many there are. Allowed at any time; of NULL: NULL and 0.
+ * The address holds until the message is retrieved into, given or destroyed, or one of the calls below needs more than the capacity of a
+ * message that was retrieved. A program that writes the bytes itself sets the size first, and then asks for the address. */
 void *deck_msg_data(deck_msg_t msg);
 size_t deck_msg_size(deck_msg_t msg);
 size_t deck_msg_capacity(deck_msg_t msg);
 /* The node that posted it; DECK_EARG if it was not retrieved. */
 int deck_msg_source(deck_msg_t msg);
-/* DECK_ETRUNC above the capacity. This call and those that pack always have the capacity that deck_msg_create was asked for: where the memory
- * that a retrieved message came in is smaller, they get more (DECK_ENOMEM), and keep the content. */
+/* How many bytes count. DECK_ETRUNC above the capacity. This call and those that pack always have the capacity that deck_msg_create was asked
+ * for: where the memory that a retrieved message came in is smaller, they get more (DECK_ENOMEM), and keep the content. */
 int deck_msg_set_size(deck_msg_t msg, size_t size);
 /* Size 0; the next pack and unpack begin at the front. */
 int deck_msg_clear(deck_msg_t msg);
@@ -144,12 +144,13 @@ int deck_mbox_clone(const char *name, deck_time_t time, deck_mbox_t *mbox);
  * name waits for the node that keeps the name. */
 int deck_mbox_destroy(deck_mbox_t mbox);
 /* Puts a copy of the message into the box; the message may be used again at return. Waits while the box is full. DECK_EGONE;
- * DECK_EPEER: the owner is lost, the message is not delivered. */
+ * DECK_EPEER: the owner is lost, the message is not delivered. A node that posts to another one's box for the first time, or has used its
+ * share of the room, asks the owner, also if there is room. With time 0 it does not wait for the answer, and that is DECK_EAGAIN, too. */
 int deck_mbox_post(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_post_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* Retrieves the oldest message of one of the senders, who have their turns, into msg. Owner only (DECK_EARG). Unless msg is
  * DECK_FIXED, its memory may be another one afterwards, and what lies behind its size is not defined. DECK_ETRUNC: it is
- * DECK_FIXED and too small; the message stays in the box. */
+ * DECK_FIXED and too small; the message stays in the box. DECK_EGONE: another thread has destroyed the box meanwhile. */
 int deck_mbox_retrv(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_retrv_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* As post, but the message itself goes, and *msg is NULL at success. A message in shared memory is not copied to a node of the same
@@ -157,7 +158,8 @@ int deck_mbox_retrv_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 int deck_mbox_give(deck_mbox_t mbox, deck_msg_t *msg, deck_time_t time);
 /* As retrieve, into a message that the call makes. It may be written, and given on. */
 int deck_mbox_take(deck_mbox_t mbox, deck_msg_t *msg, deck_time_t time);
-/* Waits until one of n boxes of this node has a message; which gets its index, from 0. Boxes that always have one are named in turn. DECK_EAGAIN, DECK_ETIMEDOUT, DECK_EGONE. */
+/* Waits until one of n boxes of this node has a message; which gets its index, from 0. Boxes that always have one are named in turn.
+ * DECK_EAGAIN, DECK_ETIMEDOUT; DECK_EGONE: another thread has destroyed one of them meanwhile. */
 int deck_mbox_select(deck_mbox_t const *set, int n, deck_time_t time, int *which);
 /* How many messages the box has. Owner only. Serves messages, and does not wait. */
 int deck_mbox_pending(deck_mbox_t mbox);
