@@ -122,6 +122,32 @@ static void check_tries(deck_mbox_t mine, deck_mbox_t next) {
   EXPECT(0, deck_msg_destroy(in));
 }
 
+/* A post whose time is over at once leaves no trace at the box: others get the room that there is, although nobody retrieves. */
+static void check_given_up(void) {
+  deck_mbox_t box = me == 0 ? new_box("given-up", 0, 1000, 10) : NULL, to = find_box("given-up", 0);
+  deck_msg_t out = new_msg(900, DECK_AUTO), in = new_msg(0, DECK_AUTO);
+  if (me == 1) {
+    send_to(to, out, 900, seed_of(6, 1, 0));
+    write_msg(out, 900, seed_of(6, 1, 1));
+    EXPECT(DECK_ETIMEDOUT, deck_mbox_post_timed(to, out, 1));
+  }
+  EXPECT(0, deck_barrier());
+  if (me == nodes - 1) {
+    write_msg(out, 20, seed_of(6, me, 2));
+    EXPECT(0, deck_mbox_post_timed(to, out, 10 * SECOND));
+  }
+  EXPECT(0, deck_barrier());
+  if (box) {
+    if (nodes > 1) await_pending(box, 2);
+    while (deck_mbox_retrv_timed(box, in, 0) == 0) {}
+  }
+  EXPECT(0, deck_mbox_destroy(to));
+  EXPECT(0, deck_barrier());
+  if (box) EXPECT(0, deck_mbox_destroy(box));
+  EXPECT(0, deck_msg_destroy(out));
+  EXPECT(0, deck_msg_destroy(in));
+}
+
 int main(int argc, char **argv) {
   deck_mbox_t mine, next;
   setenv("GASNET_SCI_DECK_HEAP", HEAP, 1);
@@ -135,6 +161,7 @@ int main(int argc, char **argv) {
   check_boxes();
   check_limit(mine, next);
   check_tries(mine, next);
+  check_given_up();
   EXPECT(0, deck_mbox_destroy(next));
   EXPECT(0, deck_barrier());
   EXPECT(0, deck_mbox_destroy(mine));

@@ -58,26 +58,23 @@ impl<A: Adapter> Deck<A> {
         if let Some(paid) = look()? {
             return Ok(paid);
         }
-        match until.over() {
-            Some(failure) => {
-                self.am.poll();
-                look()?.ok_or(failure)
-            }
-            None => {
-                if !self.with(|state| state.begin_wait(sender, id)) {
-                    return Err(self.why_gone(id));
-                }
-                let paid = self.wait(&[Key::Sender(sender)], until, look);
-                let gives_up = matches!(paid, Err(Failure::TimedOut));
-                if let Some(id) = self.with(|state| state.end_wait(sender, gives_up)) {
-                    if !messages::stop(self, id)? {
-                        self.due(Due::Stop(id));
-                    }
-                    self.send_dues(); // a box of this node may have room for others now
-                }
-                paid
-            }
+        if !may_wait {
+            self.am.poll();
+            return look()?.ok_or(Failure::Again);
         }
+        // Also if the time is over already: the owner was asked for what a thread waits for, and must hear that none does any more.
+        if !self.with(|state| state.begin_wait(sender, id)) {
+            return Err(self.why_gone(id));
+        }
+        let paid = self.wait(&[Key::Sender(sender)], until, look);
+        let gives_up = matches!(paid, Err(Failure::TimedOut));
+        if let Some(id) = self.with(|state| state.end_wait(sender, gives_up)) {
+            if !messages::stop(self, id)? {
+                self.due(Due::Stop(id));
+            }
+            self.send_dues(); // a box of this node may have room for others now
+        }
+        paid
     }
 
     /// Asks for credits before all are used. A call that may not wait asks only if that can go at once.
