@@ -1,4 +1,5 @@
-/* Fairness: of any 1,000 retrievals from a box with k busy senders, each sender has at least 1000/(2k); and order, at the same time.
+/* Fairness: of any 1,000 retrievals from a box with k busy senders, each sender has at least 1000/(2k); and order, at the same time. And of
+ * boxes that always have a message, select names each in turn.
  *
  * usage: deck-testfair
  *
@@ -95,10 +96,34 @@ static void check_blocked(void) {
   free(came);
 }
 
+/* A program that selects from several lists by turns: each box has its turn. */
+static void check_lists(void) {
+  enum { LISTS = 3, BOXES = 6, ROUNDS = 20 };
+  static const int first[LISTS] = {0, 2, 4}, count[LISTS] = {2, 3, 2}; /* box 4 is in two lists */
+  deck_mbox_t box[BOXES];
+  deck_msg_t msg = new_msg(8, DECK_AUTO);
+  int named[BOXES] = {0}, i, n, which;
+  for (i = 0; i < BOXES; i++) {
+    box[i] = new_box("list", me * BOXES + i, 0, 0);
+    send_to(box[i], msg, 8, seed_of(6, me, i));
+  }
+  for (n = 0; n < LISTS * ROUNDS; n++) {
+    const int list = n % LISTS;
+    which = -1;
+    EXPECT(0, deck_mbox_select(box + first[list], count[list], 0, &which));
+    if (CHECK(which >= 0 && which < count[list], "box %d of %d", which, count[list])) named[first[list] + which]++;
+  }
+  for (i = 0; i < BOXES; i++)
+    CHECK(named[i] >= ROUNDS / 5, "box %d was named %d times in %d rounds", i, named[i], ROUNDS);
+  for (i = 0; i < BOXES; i++) EXPECT(0, deck_mbox_destroy(box[i]));
+  EXPECT(0, deck_msg_destroy(msg));
+}
+
 int main(int argc, char **argv) {
   int way;
   test_begin(&argc, &argv, "deck-testfair");
   for (way = 0; way < 3; way++) check_shares(way, way);
   check_blocked();
+  check_lists();
   return test_end();
 }

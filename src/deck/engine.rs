@@ -17,7 +17,7 @@ use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::region::LINE;
 use crate::sci::{Adapter, hint};
-use crate::sync::{AtomicU64, AtomicUsize, Locked, ModeLock, Ordering};
+use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -76,8 +76,8 @@ pub struct Deck<A: Adapter> {
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
-    /// The index behind the one that `select` named last, of whatever list.
-    pub(super) selected: AtomicUsize,
+    /// How often `select` has named a box. Used under the lock of the state.
+    pub(super) selected: AtomicU64,
 }
 
 /// What a program has of a box.
@@ -136,7 +136,7 @@ impl<A: Adapter> Deck<A> {
             pace: Pace::default(),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
-            selected: AtomicUsize::new(0),
+            selected: AtomicU64::new(0),
         }
     }
 

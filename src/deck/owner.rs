@@ -78,6 +78,8 @@ pub struct Own {
     pub serve_due: bool,
     /// The descriptor for poll(2), once the client has asked for it.
     pub fd: Option<i32>,
+    /// The call of `select` that named it last; 0: none has.
+    pub(super) named: u64,
     /// A thread that waits for the next message. Only while the box is empty.
     pub(super) wish: Option<Listed>,
 }
@@ -98,6 +100,7 @@ impl Own {
             waiting: VecDeque::new(),
             serve_due: false,
             fd: None,
+            named: 0,
             wish: None,
         }
     }

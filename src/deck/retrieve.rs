@@ -165,8 +165,8 @@ impl<A: Adapter> Deck<A> {
         (region.at + block.offset) as *mut u8
     }
 
-    /// Waits until one of the boxes has a message. Returns the box's index in the list. The look begins behind the box that was named last, so that
-    /// none is passed over for good.
+    /// Waits until one of the boxes has a message. Returns the box's index in the list. Of those that have one it names the one that was named
+    /// longest ago, by calls with whatever lists, so that none is passed over for good.
     pub fn select(&self, handles: &[Handle], until: Until) -> Outcome<usize> {
         let mut keys = Vec::new();
         for handle in handles {
@@ -174,14 +174,18 @@ impl<A: Adapter> Deck<A> {
         }
         let look = || {
             self.with(|state| {
-                let first = self.selected.load(Ordering::Relaxed); // Relaxed: any beginning will do
-                for at in (0..handles.len()).map(|i| (first.wrapping_add(i)) % handles.len()) {
-                    if !state.own(handles[at].id)?.is_empty() {
-                        self.selected.store(at + 1, Ordering::Relaxed); // Relaxed: as above
-                        return Ok(Some(at));
+                let mut found: Option<(u64, usize)> = None;
+                for (at, handle) in handles.iter().enumerate() {
+                    let own = state.own(handle.id)?;
+                    if !own.is_empty() && found.is_none_or(|(named, _)| own.named < named) {
+                        found = Some((own.named, at));
                     }
                 }
-                Ok(None)
+                let Some((_, at)) = found else { return Ok(None) };
+                let call = self.selected.load(Ordering::Relaxed) + 1; // Relaxed: under the lock
+                self.selected.store(call, Ordering::Relaxed); // Relaxed: as above
+                state.own(handles[at].id)?.named = call;
+                Ok(Some(at))
             })
         };
         if let Some(found) = look()? {
