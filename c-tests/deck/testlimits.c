@@ -148,6 +148,42 @@ static void check_given_up(void) {
   EXPECT(0, deck_msg_destroy(in));
 }
 
+/* Node 0 only tries, and the name of each box is kept by one node or the other. It gets the name in the end, and holds up nobody. */
+static void check_name_tries(void) {
+  enum { NAMES = 12 };
+  deck_mbox_t box = NULL, taken = NULL;
+  char name[64];
+  double end;
+  int n, rc = 0;
+  for (n = 0; n < NAMES; n++) {
+    snprintf(name, sizeof name, "try.%d", n);
+    EXPECT(0, deck_barrier());
+    end = test_now() + 10;
+    if (me == 1) { /* creates a box that node 0 looks for, and destroys it while node 0 wants the name */
+      be_late(5);
+      MUST(deck_mbox_create(name, NULL, &box));
+      CHECK(test_now() < end, "name %d could not be had while another node looked for it", n);
+    } else if (me == 0 && nodes > 1) {
+      do rc = deck_mbox_clone(name, 0, &taken);
+      while (rc == DECK_EAGAIN && test_now() < end);
+      CHECK(rc == 0, "looking for name %d gives %d (%s)", n, rc, deck_strerror(rc));
+      if (rc == 0) EXPECT(0, deck_mbox_destroy(taken));
+    }
+    EXPECT(0, deck_barrier());
+    end = test_now() + 10;
+    if (me == 1) {
+      be_late(5);
+      EXPECT(0, deck_mbox_destroy(box));
+    } else if (me == 0) {
+      do rc = deck_mbox_create(name, NULL, &taken);
+      while (rc == DECK_EEXIST && test_now() < end);
+      CHECK(rc == 0, "creating name %d gives %d (%s)", n, rc, deck_strerror(rc));
+    }
+    EXPECT(0, deck_barrier());
+    if (me == 0 && rc == 0) EXPECT(0, deck_mbox_destroy(taken));
+  }
+}
+
 int main(int argc, char **argv) {
   deck_mbox_t mine, next;
   setenv("GASNET_SCI_DECK_HEAP", HEAP, 1);
@@ -162,6 +198,7 @@ int main(int argc, char **argv) {
   check_limit(mine, next);
   check_tries(mine, next);
   check_given_up();
+  check_name_tries();
   EXPECT(0, deck_mbox_destroy(next));
   EXPECT(0, deck_barrier());
   EXPECT(0, deck_mbox_destroy(mine));

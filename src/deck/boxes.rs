@@ -98,6 +98,10 @@ impl<A: Adapter> Deck<A> {
             }
             request
         });
+        if home == self.me() {
+            // No answer is waited for. A program that tries again and again must hear of what other nodes do with the name.
+            self.am.poll();
+        }
         let look = || {
             self.with(|state| match state.requests.get(&request) {
                 Some(Request { answer: Answer::Waits, .. }) if state.dead.has(home) => Err(Failure::Peer),
