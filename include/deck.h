@@ -145,7 +145,8 @@ int deck_mbox_clone(const char *name, deck_time_t time, deck_mbox_t *mbox);
 int deck_mbox_destroy(deck_mbox_t mbox);
 /* Puts a copy of the message into the box; the message may be used again at return. Waits while the box is full. DECK_EGONE;
  * DECK_EPEER: the owner is lost, the message is not delivered. A node that posts to another one's box for the first time, or has used its
- * share of the room, asks the owner, also if there is room. With time 0 it does not wait for the answer, and that is DECK_EAGAIN, too. */
+ * share of the room, asks the owner, also if there is room. With time 0 it waits 50 microseconds at most for the answer. Without one it is
+ * DECK_EAGAIN, too. */
 int deck_mbox_post(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_post_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* Retrieves the oldest message of one of the senders, who have their turns, into msg. Owner only (DECK_EARG). Unless msg is

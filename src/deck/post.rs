@@ -18,6 +18,7 @@ use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
+use std::time::{Duration, Instant};
 
 /// Messages of so many bytes are copied into a block that is lent, if there is one, although they lie below the limit: their receiver
 /// need not copy them. One way of 1 KiB takes 350 instead of 583 ns, of 4 KiB 332 instead of 782; of 504 bytes 399 (2026-11, Xeon VM).
@@ -27,6 +28,10 @@ pub(super) const LENT: usize = 512;
 /// heap, and each copy leaves the caches.
 const LARGE: usize = 32 << 10;
 
+/// So long a post with time 0 waits for the owner's answer, so that one to a box with room succeeds if the owner polls. Without this the first
+/// one never did.
+const MOMENT: Duration = Duration::from_micros(50);
+
 const NONE: Credit = Credit { messages: 0, bytes: 0 };
 /// What is asked before all credits are used.
 const AHEAD: Need = Need { credit: Credit { messages: 1, bytes: 0 }, back: NONE };
@@ -34,10 +39,12 @@ const AHEAD: Need = Need { credit: Credit { messages: 1, bytes: 0 }, back: NONE 
 impl<A: Adapter> Deck<A> {
     /// Takes the credits of a message of `len` bytes. The caller has copied the handle: another thread may destroy it meanwhile.
     fn pay(&self, handle: Handle, len: usize, until: Until) -> Outcome<Credit> {
+        if matches!(until, Until::Now) {
+            return self.try_to_pay(handle, len);
+        }
         let Handle { sender, id, .. } = handle;
-        let may_wait = !matches!(until, Until::Now);
         let look = || -> Outcome<Option<Credit>> {
-            match self.with(|state| state.pay(sender, id, len as u64, may_wait))? {
+            match self.with(|state| state.pay(sender, id, len as u64, true))? {
                 Taken::Gone => return Err(self.why_gone(id)),
                 Taken::Yes(spent, is_low) => {
                     if is_low {
@@ -45,8 +52,7 @@ impl<A: Adapter> Deck<A> {
                     }
                     return Ok(Some(spent));
                 }
-                Taken::No(Some(need)) if may_wait => self.ask_in_time(sender, id, need, until)?,
-                Taken::No(Some(need)) => self.try_to_ask(sender, id, need, messages::Ask::Try)?,
+                Taken::No(Some(need)) => self.ask_in_time(sender, id, need, until)?,
                 Taken::No(None) => {}
             }
             Ok(None)
@@ -57,10 +63,6 @@ impl<A: Adapter> Deck<A> {
         // The owner's answer may have come with the call that asked.
         if let Some(paid) = look()? {
             return Ok(paid);
-        }
-        if !may_wait {
-            self.am.poll();
-            return look()?.ok_or(Failure::Again);
         }
         // Also if the time is over already: the owner was asked for what a thread waits for, and must hear that none does any more.
         if !self.with(|state| state.begin_wait(sender, id)) {
@@ -75,6 +77,42 @@ impl<A: Adapter> Deck<A> {
             self.send_dues(); // a box of this node may have room for others now
         }
         paid
+    }
+
+    /// As [`Self::pay`], with time 0. Once for each call it asks the owner, and waits [`MOMENT`] for the answer.
+    #[cold]
+    fn try_to_pay(&self, handle: Handle, len: usize) -> Outcome<Credit> {
+        let Handle { sender, id, .. } = handle;
+        let (mut asked, mut polled) = (false, false);
+        loop {
+            match self.with(|state| state.pay(sender, id, len as u64, false))? {
+                Taken::Gone => return Err(self.why_gone(id)),
+                Taken::Yes(spent, is_low) => {
+                    if is_low {
+                        self.ask_ahead(sender, id, Until::Now)?;
+                    }
+                    return Ok(spent);
+                }
+                Taken::No(Some(need)) if !asked => {
+                    asked = true;
+                    self.try_to_ask(sender, id, need, messages::Ask::Try)?;
+                    let answered = || self.with(|state| state.sender(sender).is_none_or(|sender| !sender.asked));
+                    let soon = Until::Time(Instant::now() + MOMENT);
+                    let _ = self.wait(&[Key::Sender(sender)], soon, || Ok(answered().then_some(()))); // or not: the next look says
+                }
+                // A call before this one has asked.
+                Taken::No(None) if !asked && !polled => {
+                    polled = true;
+                    self.am.poll();
+                }
+                Taken::No(need) => {
+                    if let Some(need) = need {
+                        self.did_not_ask(sender, need); // the owner has just said what it can give
+                    }
+                    return Err(Failure::Again);
+                }
+            }
+        }
     }
 
     /// Asks for credits before all are used. A call that may not wait asks only if that can go at once.
