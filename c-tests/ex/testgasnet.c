@@ -135,6 +135,22 @@ static void registration(void) {
   for (i = 0; i < 5; i++) CHECK(n[i] == 1);
   GASNET_BLOCKUNTIL(come == 7);
 }
+#if !GASNET_SEGMENT_EVERYTHING
+/* Segments that the client creates of memory of the attached one come and go; the attached one stays. */
+static void beside(void) {
+  unsigned char *base = (unsigned char *)gex_Segment_QueryAddr(segment);
+  const uintptr_t all = gex_Segment_QuerySize(segment);
+  int i;
+  for (i = 0; i < 3; i++) {
+    gex_Segment_t made = GEX_SEGMENT_INVALID;
+    MUST(gex_Segment_Create(&made, client, base + 8 * (i % 2), all - 8, GEX_MK_HOST, 0));
+    CHECK(made != segment && gex_Segment_QueryAddr(made) == base + 8 * (i % 2) && gex_Segment_QuerySize(made) == all - 8);
+    gex_Segment_Destroy(made, 0);
+  }
+  CHECK(gex_EP_QuerySegment(ep) == segment && gex_Segment_QueryAddr(segment) == base && gex_Segment_QuerySize(segment) == all);
+  CHECK(gex_RMA_PutBlockingVal(tm, me, base, base[0], 1, 0) == 0);
+}
+#endif
 static void bound(void) {
 #if !GASNET_SEGMENT_EVERYTHING
   gex_RankInfo_t *near;
@@ -153,6 +169,7 @@ static void bound(void) {
   }
   BARRIER();
   for (i = 0; i < n; i++) CHECK(area[me][near[i].gex_jobrank] == (unsigned char)(near[i].gex_jobrank + 1));
+  beside();
 #endif
 }
 /* Texts of transfers, in the forms of GASNet-EX (contract: ex-rma.md section 13). */
