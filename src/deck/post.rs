@@ -44,16 +44,10 @@ impl<A: Adapter> Deck<A> {
         }
         let Handle { sender, id, .. } = handle;
         let look = || -> Outcome<Option<Credit>> {
-            match self.with(|state| state.pay(sender, id, len as u64, true))? {
-                Taken::Gone => return Err(self.why_gone(id)),
-                Taken::Yes(spent, is_low) => {
-                    if is_low {
-                        self.ask_ahead(sender, id, until)?;
-                    }
-                    return Ok(Some(spent));
-                }
-                Taken::No(Some(need)) => self.ask_in_time(sender, id, need, until)?,
-                Taken::No(None) => {}
+            match self.take_credits(handle, len, until)? {
+                Ok(spent) => return Ok(Some(spent)),
+                Err(Some(need)) => self.ask_in_time(sender, id, need, until)?,
+                Err(None) => {}
             }
             Ok(None)
         };
@@ -85,15 +79,9 @@ impl<A: Adapter> Deck<A> {
         let Handle { sender, id, .. } = handle;
         let (mut asked, mut polled) = (false, false);
         loop {
-            match self.with(|state| state.pay(sender, id, len as u64, false))? {
-                Taken::Gone => return Err(self.why_gone(id)),
-                Taken::Yes(spent, is_low) => {
-                    if is_low {
-                        self.ask_ahead(sender, id, Until::Now)?;
-                    }
-                    return Ok(spent);
-                }
-                Taken::No(Some(need)) if !asked => {
+            match self.take_credits(handle, len, Until::Now)? {
+                Ok(spent) => return Ok(spent),
+                Err(Some(need)) if !asked => {
                     asked = true;
                     self.try_to_ask(sender, id, need, messages::Ask::Try)?;
                     let answered = || self.with(|state| state.sender(sender).is_none_or(|sender| !sender.asked));
@@ -101,16 +89,31 @@ impl<A: Adapter> Deck<A> {
                     let _ = self.wait(&[Key::Sender(sender)], soon, || Ok(answered().then_some(()))); // or not: the next look says
                 }
                 // A call before this one has asked.
-                Taken::No(None) if !asked && !polled => {
+                Err(None) if !asked && !polled => {
                     polled = true;
                     self.am.poll();
                 }
-                Taken::No(need) => {
+                Err(need) => {
                     if let Some(need) = need {
                         self.did_not_ask(sender, need); // the owner has just said what it can give
                     }
                     return Err(Failure::Again);
                 }
+            }
+        }
+    }
+
+    /// Takes the credits of a message of `len` bytes if they are there. `Err`: what the owner is to be asked; `None`: it was asked.
+    fn take_credits(&self, handle: Handle, len: usize, until: Until) -> Outcome<Result<Credit, Option<Need>>> {
+        let Handle { sender, id, .. } = handle;
+        match self.with(|state| state.pay(sender, id, len as u64, !matches!(until, Until::Now)))? {
+            Taken::Gone => Err(self.why_gone(id)),
+            Taken::No(need) => Ok(Err(need)),
+            Taken::Yes(spent, is_low) => {
+                if is_low {
+                    self.ask_ahead(sender, id, until)?;
+                }
+                Ok(Ok(spent))
             }
         }
     }
