@@ -3,10 +3,11 @@
 # Builds are directories of target/c-tests. A row has the options of ci/c-tests that make it, the thread modes, the nodes it runs
 # on, how it starts, and further environment, which may end with a command that runs the program. With
 # ci/test --thorough every program of a list runs in every row of its table. ci/test alone runs a program in the first row and in a
-# third of the others: all of them took 28 of 88 minutes on a slow machine (2026-11).
+# third of the others, in the next run, behind one more commit, in another third.
 
-# True if the program at PLACE (from 1) of its list runs in ROW (from 0) of its table, if SHARE programs share the rows. The choice moves
-# on by a row after each ten, so that each program meets all values of each setting on several nodes, but one that ci/pairs names.
+# True if the program at PLACE of its list, counted from the number of the turn on, runs in ROW (from 0) of its table, if SHARE programs
+# share the rows. The choice moves on by a row after each ten, so that each program meets all values of each setting on several nodes in
+# each turn, but one that ci/pairs names.
 shared_by=3
 takes_part() { (($1 == 0 || ($1 + $1 / 10 + $2) % $3 == 0)); } # ROW PLACE SHARE
 

@@ -189,25 +189,13 @@ make_timed_stage() {
   make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
-# Linux 6.18 before 6.18.45 starves processes for seconds while those of another scheduling group sleep and wake often. With autogroup
-# each session is such a group: the terminal's would hang, and a test that measures time would fail. Root's runs are therefore made
-# without autogroup. It is on again at the end. (cli/src/gasnetrun_sci/reach.rs has figures.)
-autogroup=/proc/sys/kernel/sched_autogroup_enabled
-without_autogroup() {
-  if [ "$(cat $autogroup 2>/dev/null)" = 1 ] && { echo 0 >$autogroup; } 2>/dev/null; then autogroup_changed=$BASHPID; fi
-}
-autogroup_again() {
-  if [ "${autogroup_changed:-}" = $BASHPID ]; then echo 1 >$autogroup; fi
-}
-
 # The rest finds anything that a run leaves behind. An environment variable, which its processes inherit, marks a run.
 mark_runs() {
   export GASNET_CI_MARK=$$.$RANDOM
   TMPDIR=$(mktemp -d) || die "no temporary directory"
   export TMPDIR
-  trap 'stop_runs; autogroup_again; rm -rf "$TMPDIR"' EXIT
+  trap 'stop_runs; rm -rf "$TMPDIR"' EXIT
   trap 'exit 130' INT TERM HUP
-  without_autogroup
   names_before=$(our_names)
 }
 
