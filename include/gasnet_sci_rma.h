@@ -83,7 +83,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_find(gasnet_node_t node, uintptr_t *at) {
 
 /* True if a non-blocking transfer of `n` bytes must call the library, because the DMA thread may take it. Only for
  * bulk puts and for gets, whose memory the client leaves alone until the sync. It costs one compare with a value
- * that is constant in the job, and nothing if `n` is a constant below 64, the least GASNET_SCI_DMA_THREAD_MIN. The
+ * that at most changes once (to SIZE_MAX - 1, from SIZE_MAX), and nothing if `n` is a constant below 64, the least GASNET_SCI_DMA_THREAD_MIN. The
  * library decides again, so a wrong answer is harmless. */
 #if defined(__GNUC__)
 #define GASNETI_SCI_IS_QUEUED(n)                                                                                     \

@@ -31,10 +31,10 @@ pub(super) fn is_spent(ran: u32) -> bool {
     ran >= BUDGET
 }
 
-/// Clients' requests that are not answered are given back once they are one part in so many of the slots. Floods of Shorts would be slower by
+/// Credits of unanswered client requests are returned after slots / `PART` of them. Floods of Shorts would be slower by
 /// 5 % with [`PART_OF_OWN`] (2026-11, Xeon VM).
 const PART: usize = 4;
-/// The library's own requests that are not answered are given back once they are one part in so many of the slots. With a quarter, as for
+/// Credits of the library's own unanswered requests are returned after slots / `PART_OF_OWN` of them. With a quarter, as for
 /// clients' requests, messages of mail boxes take 175 instead of 169 ns one way (2026-11, Xeon VM).
 const PART_OF_OWN: usize = 2;
 

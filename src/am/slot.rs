@@ -11,8 +11,8 @@
 //!    reply slot whose requests nobody answers keeps its last reply: the requester, when it retires them, clears it in
 //!    one lap of 2¹⁴, before the sequence comes round.
 //!
-//! 5. Who owns a slot for a message, or bytes of a ring, may store anything in the last word of each of its lines before the message is
-//!    stored ([`RemoteMap::claim_by_store`]). So nobody looks at a word that the message has not stored. The count of a streamed reply, the
+//! 5. Before it stores the message, the owner of a slot or of ring bytes may overwrite the last word of each line
+//!    ([`RemoteMap::claim_by_store`]). So nobody looks at a word that the message has not stored. The count of a streamed reply, the
 //!    slot's last word, is stored before its meta word.
 //!
 //! Lines: word 0 is meta; arguments follow, two per word, so a Short of up to 14 arguments is one line. A Long carries

@@ -11,8 +11,8 @@ const PIECE: Key = Key::new("piece");
 /// Bytes of a piece: all that a round has room for.
 const MOST: usize = LIMIT - 8;
 
-/// Returns node 0's `own` on every node. All nodes call it. If all have the same bytes, which is so for an environment that no start
-/// script changes, that takes one fence; else one more for each 96 bytes.
+/// Returns node 0's `own` on every node. All nodes call it. One fence if all nodes already hold the same bytes (the usual
+/// case: no start script has changed the environment). Otherwise one more per 96 bytes.
 ///
 /// # Errors
 /// Those of [`Bootstrap`].

@@ -1,5 +1,5 @@
 //! The values by which the header decides what to do inline: C's view of `peers::shortcuts`, which makes the decision.
-//! Attach fills them. They do not change afterwards.
+//! Attach fills them. Afterwards some of them change, in one direction only: from inline to calls ([`note_implicit`], [`stop_few`]).
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
@@ -33,7 +33,7 @@ pub static mut gasneti_sci_reach: gasneti_sci_reach_t =
 
 /// Bytes from which non-blocking bulk puts, and gets, call the library, because the DMA thread may take them.
 ///
-/// Attach fills it, and it does not change afterwards. Special values:
+/// Attach fills it. The first implicit operation that a call has started turns `SIZE_MAX` into `SIZE_MAX - 1`. Special values:
 ///
 /// | value | meaning |
 /// |---|---|
@@ -46,7 +46,7 @@ pub static mut gasneti_sci_queued: usize = 0;
 /// Largest number of pieces of an inline vector, indexed or strided transfer; 0 if each of them is a call.
 ///
 /// Only pieces of a few common sizes are inline. It is 0 if the library records or counts transfers, or if no inline
-/// transfer is allowed. Attach fills it, and it does not change afterwards.
+/// transfer is allowed. Attach fills it. It becomes 0 when the client arms a handler for peer completion (GASNet-EX).
 #[unsafe(no_mangle)]
 pub static mut gasneti_sci_few: usize = 0;
 

@@ -20,7 +20,7 @@ pub fn key(asked: Option<&str>) -> String {
     let where_it_is = format!("{boot} {} {}", processes.display(), sys::effective_user());
     match asked {
         Some(name) => format!("{where_it_is} {name}"),
-        // A host that does not say which one it is counts as one of its own name, not as the same as all such hosts.
+        // Where the kernel gives no boot id, the host's name stands in its place, so that two such hosts are not taken for one.
         None if boot.is_empty() => format!("{where_it_is} {}", crate::os::host::name().to_string_lossy()),
         None => where_it_is,
     }

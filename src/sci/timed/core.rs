@@ -181,7 +181,7 @@ impl<A: Adapter> Core<A> {
     pub(super) fn note_next(&self, state: &UnderWay<A>) {
         let kept = state.kept.iter().map(|kept| kept.due);
         let next = kept.chain(state.engine.next()).min_by(f64::total_cmp);
-        // Relaxed: the lock orders those who act on it; the fence below, those who decide whether to.
+        // Relaxed: threads that deliver hold the lock. A thread that only asks whether to deliver relies on the fence below.
         self.next.store(next.map_or(NOTHING, |due| due.ceil() as u64), Ordering::Relaxed);
         // ORDERING: full fence ↔ the helper's in `serve`: it sees that there is something, or this thread sees that it sleeps.
         fence(Ordering::SeqCst);

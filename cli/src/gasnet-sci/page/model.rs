@@ -43,7 +43,8 @@ pub struct Row {
     pub bytes: u64,
     /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. For MB/s more is better, for all others less.
     pub unit: String,
-    /// Median, minimum and maximum of the rounds.
+    /// Median of the rounds. A tenth of them is below `low`, a tenth above `high`; in rows of other libraries (`ci/bench-peers`) these
+    /// two are the minimum and the maximum.
     pub median: f64,
     pub low: f64,
     pub high: f64,

@@ -62,7 +62,7 @@ impl Director {
         }
     }
 
-    /// Takes what a branch says of the hosts behind it. Returns what is something else.
+    /// Handles the branch's frames about its hosts. Returns any other frame.
     pub(super) fn take_of_branch(&mut self, branch: usize, frame: Frame) -> Option<Frame> {
         let (Frame::Through(host, _) | Frame::Said(host, _) | Frame::Gone(host, _)) = &frame else {
             return Some(frame);

@@ -50,8 +50,8 @@ use std::os::fd::{AsFd, RawFd};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Connections of which it is not sure yet who is there, at most, beside one for each node. When more come, the one that has been
-/// silent for longest must go: so strangers that say nothing keep no node out. A node that had to go comes again.
+/// Most unauthenticated connections, in addition to one per node. When more come, the one that has been silent for longest must go: so
+/// strangers that say nothing keep no node out. A node that had to go comes again.
 const STRANGERS: usize = 64;
 /// The system's queue of connections that nobody has accepted.
 const BACKLOG: i32 = 1024;

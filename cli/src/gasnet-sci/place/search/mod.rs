@@ -103,7 +103,7 @@ pub fn search(task: &Task) -> Answer {
         at: starts::completed(problem.n, task.fixed, task.known.first().map_or(&[][..], Vec::as_slice)),
         ..Answer::default()
     };
-    // Larger tables than these are dear, and no regular traffic has so many ranks that none of its mappings differ.
+    // Larger tables cost too much, and traffic whose mappings all cost the same does not occur at that size.
     let go_on = || task.limits.go_on();
     let normal = (only_cost && problem.n <= 8 * TABU).then(|| Normal::of(problem, &go_on)).flatten();
     if normal.as_ref().is_some_and(|normal| normal.terms == 0) {

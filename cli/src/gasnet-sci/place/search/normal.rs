@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-11;
 struct Parts {
     n: usize,
     anti: bool,
-    /// Distances that none of which is a sum of others, each with the pair at which it is not zero and the others are.
+    /// Linearly independent distance matrices, each with an entry that is non-zero in it alone.
     basis: Vec<(Vec<f64>, usize)>,
 }
 
