@@ -57,19 +57,19 @@ END {
   most = least = cell("deck", trip, 8); sum = 0
   for (i = 1; i <= n; i++) { v = cell("deck", trip, list[i]); sum += v; if (v > most) most = v; if (v < least) least = v }
   mean = most == "" ? "" : sum / n
-  bound("17", "0 to 52 bytes one way / bare ring's round trip, the worst length", times(most, ring), "<", 0.6)
+  bound("A0", "0 to 52 bytes one way / bare ring's round trip, the worst length", times(most, ring), "<", 0.6)
   split("openmpi,pipe,POSIX message queue,ZeroMQ (ipc),nng (ipc),iceoryx2", peers, ",")
-  for (i = 1; i <= 6; i++) bound("17", "0 to 52 bytes one way / " peers[i] ", the worst length", worst(short, trip, peers[i], 1), "<", 1)
-  bound("17", "flood of 16 bytes, one sender, ns", cell("deck", "one sender", 16), "<", 60)
-  bound("17", "flood of 16 bytes, four senders, ns", cell("deck", "four senders", 16), "<", 60)
-  bound("17", "least share of four senders, of its fair share", cell("deck", "four senders, least share", 16), ">", 0.5)
+  for (i = 1; i <= 6; i++) bound("A0", "0 to 52 bytes one way / " peers[i] ", the worst length", worst(short, trip, peers[i], 1), "<", 1)
+  bound("A0", "flood of 16 bytes, one sender, ns", cell("deck", "one sender", 16), "<", 60)
+  bound("A0", "flood of 16 bytes, four senders, ns", cell("deck", "four senders", 16), "<", 60)
+  bound("A0", "least share of four senders, of its fair share", cell("deck", "four senders, least share", 16), ">", 0.5)
   give = "give and take, round trip"
-  bound("17", "give 1 MiB / 1 KiB", times(cell("deck", give, 1048576), cell("deck", give, 1024)), "<", 1.1)
+  bound("A0", "give 1 MiB / 1 KiB", times(cell("deck", give, 1048576), cell("deck", give, 1024)), "<", 1.1)
   split("65536 262144 1048576 4194304", list, " ")
-  for (i = 1; i <= 4; i++) bound("17", "post and retrieve " list[i] " bytes, bandwidth / memcpy", worst(list[i], "post and retrieve", "memcpy", -1), ">", 0.9)
-  bound("17", "16 threads wait, percent of a core", cell("deck", "16 threads wait, percent of a core", 16), "<", 1)
+  for (i = 1; i <= 4; i++) bound("A0", "post and retrieve " list[i] " bytes, bandwidth / memcpy", worst(list[i], "post and retrieve", "memcpy", -1), ">", 0.9)
+  bound("A0", "16 threads wait, percent of a core", cell("deck", "16 threads wait, percent of a core", 16), "<", 1)
   wake = "wake-up of one of 16 threads"
-  bound("17", "wake-up of the right one / futex", times(cell("deck", wake, 16), cell("futex", wake, 16)), "<", 1.5)
+  bound("A0", "wake-up of the right one / futex", times(cell("deck", wake, 16), cell("futex", wake, 16)), "<", 1.5)
   eight = cell("deck", trip, 8)
   bound("A1", "ping-pong 8 B / our Short round trip", times(2 * eight, cell("gasnet-sci", "Short round trip", 0)), "<", 1.5)
   bound("A1", "ping-pong 8 B / MPI", times(eight, cell("openmpi", trip, 8)), "<", 0.75)

@@ -59,7 +59,7 @@ static void buffers(void) {
   memset(in, 0, LARGEST);
 }
 
-/* The rows of issue 17 that all of them have. least: the shortest message that the library has. */
+/* The rows A0 that all of them have. least: the shortest message that the library has. */
 static void PEERS_UNUSED rows(const char *who, size_t least) {
   const size_t *n;
   if (!least) row(who, "trip", "message, one way", 0, "ns", one_way(0));

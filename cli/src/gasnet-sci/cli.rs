@@ -167,6 +167,11 @@ fn page() -> Command {
         .arg(
             Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file"),
         )
+        .arg(
+            Arg::new("markdown").long("markdown").value_name("FILE").value_parser(file()).help(
+                "write tables of Markdown: rows with targets, and where other libraries are ahead; into FILE between its two marks, if it has them",
+            ),
+        )
 }
 
 fn place() -> Command {

@@ -1,12 +1,13 @@
 //! `gasnet-sci page`: shows results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
 //!
 //! Data goes one way. `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts. `text`
-//! prints, `timed` shows what timing mode measured, and `html` writes the page with the help of `svg`, in the frame that `shell` gives to every page. Nothing here
+//! prints, `markdown` writes tables for a document, `timed` shows what timing mode measured, and `html` writes the page with the help of `svg`, in the frame that `shell` gives to every page. Nothing here
 //! measures.
 
 mod compare;
 mod curves;
 mod html;
+mod markdown;
 mod model;
 pub mod shell;
 pub mod show;
@@ -28,6 +29,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     }
     if let Some(path) = options.get_one::<PathBuf>("html") {
         write_file(path, &html::page(&bench))?;
+    }
+    if let Some(path) = options.get_one::<PathBuf>("markdown") {
+        let old = fs::read_to_string(path).unwrap_or_default();
+        write_file(path, &markdown::document(&old, &bench))?;
     }
     let mut out = io::stdout().lock();
     text::write(&mut out, &bench)?;
