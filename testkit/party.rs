@@ -186,7 +186,7 @@ pub(crate) fn lie<A: Adapter>(rank: u32, library: &mut Library<Am<A>>) {
         Some(answer) if rank > 0 => Box::new(move |am, token, words, payload| match LIE.take() {
             Some(lie) => {
                 let count =
-                    [4, 3, 2][[DECK_GRANT, DECK_RETURNED, DECK_NAMED].iter().position(|i| *i == answer).unwrap()];
+                    [5, 3, 2][[DECK_GRANT, DECK_RETURNED, DECK_NAMED].iter().position(|i| *i == answer).unwrap()];
                 // SAFETY: two arguments to a word, and there are as many words.
                 let args = unsafe { Args::from_raw(lie.as_ptr(), 2 * count) };
                 am.reply_short(token, answer, args).expect("an answer");

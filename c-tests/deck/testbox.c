@@ -241,21 +241,29 @@ static void check_bytes(void) {
   barrier();
   for (i = 0; i < 10; i++) send_to(next, out, 100, seed_of(6, me, i));
   expect_full(next, 1);
+  send_to(next, out, 0, 0); /* the bytes are used up, and it needs none */
   barrier();
   for (i = 0; i < 10; i++) receive_from(box, in, 100, seed_of(6, PREVIOUS, i), PREVIOUS);
+  receive_from(box, in, 0, 0, PREVIOUS);
   barrier();
   for (i = 0; i < 3; i++) { /* longer than the box: alone, by each way that bytes go */
     static const size_t sizes[] = {1001, 5000, MIB};
-    send_to(next, out, sizes[i], seed_of(7, me, i));
-    expect_full(next, 1);
-    barrier();
-    receive_from(box, in, sizes[i], seed_of(7, PREVIOUS, i), PREVIOUS);
-    barrier();
-    send_to(next, out, 10, seed_of(8, me, i));
-    expect_full(next, sizes[i]); /* it would not be alone */
-    barrier();
-    receive_from(box, in, 10, seed_of(8, PREVIOUS, i), PREVIOUS);
-    barrier();
+    static const size_t others[] = {0, 1, 10};
+    int k;
+    for (k = 0; k < 3; k++) {
+      send_to(next, out, sizes[i], seed_of(7, me, i));
+      expect_full(next, others[k]);
+      barrier();
+      await_pending(box, 1);
+      receive_from(box, in, sizes[i], seed_of(7, PREVIOUS, i), PREVIOUS);
+      barrier();
+      send_to(next, out, others[k], seed_of(8, me, i));
+      expect_full(next, sizes[i]); /* it would not be alone */
+      barrier();
+      await_pending(box, 1);
+      receive_from(box, in, others[k], seed_of(8, PREVIOUS, i), PREVIOUS);
+      barrier();
+    }
   }
   expect_empty(box);
   EXPECT(0, deck_mbox_destroy(next));

@@ -69,9 +69,9 @@ messages! {
     /// Answers with credits for a mail box.
     DECK_ASK = 86: Request Short 8, "wish for credits";
     /// Takes the answer.
-    DECK_GRANT = 87: Reply Short 8, "credits";
+    DECK_GRANT = 87: Reply Short 10, "credits";
     /// Takes credits that were waited for.
-    DECK_MORE = 88: Request Short 8, "credits";
+    DECK_MORE = 88: Request Short 10, "credits";
     /// Answers with credits that are not used.
     DECK_RECALL = 89: Request Short 2, "recall of credits";
     /// Takes them back.

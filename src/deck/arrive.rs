@@ -156,7 +156,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// `node` asks for credits. `None`: the box is gone.
-    pub(super) fn asked(&self, node: u32, id: BoxId, need: Need, how: messages::Ask) -> Option<(Credit, u64)> {
+    pub(super) fn asked(&self, node: u32, id: BoxId, need: Need, how: messages::Ask) -> Option<(Credit, Credit)> {
         self.with(|state| {
             let own = state.own(id).ok()?;
             if !own.returned(node, need.back) {
@@ -169,7 +169,7 @@ impl<A: Adapter> Deck<A> {
                 }
                 _ => own.ask(node, need.credit, how == messages::Ask::Wait),
             };
-            let (capacity, tries) = (own.capacity.bytes, how == messages::Ask::Try && credit == Credit::default());
+            let (capacity, tries) = (own.capacity, how == messages::Ask::Try && credit == Credit::default());
             state.serve(id, self.am); // what came back may be enough for another
             if tries {
                 state.recall_for(id, node, self.am);
@@ -179,7 +179,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Credits have come for this node's messages; `None`: the box is gone.
-    pub(super) fn granted(&self, id: BoxId, grant: Option<(Credit, u64)>, word: Word) {
+    pub(super) fn granted(&self, id: BoxId, grant: Option<(Credit, Credit)>, word: Word) {
         let sender = self.with(|state| {
             let number = match state.by_id.get(&id) {
                 Some(number) => *number,

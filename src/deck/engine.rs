@@ -76,8 +76,6 @@ pub struct Deck<A: Adapter> {
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
-    /// How often `select` has named a box. Used under the lock of the state.
-    pub(super) selected: AtomicU64,
 }
 
 /// What a program has of a box.
@@ -116,8 +114,8 @@ impl<A: Adapter> Deck<A> {
     /// An engine without boxes.
     ///
     /// # Safety
-    /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. With losses, it and what
-    /// `connect` maps are mapped up to [`Holders::end`](super::holders::Holders::end), and nobody else writes what is behind the heaps.
+    /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. If the job
+    /// survives deaths, all heaps are mapped up to [`Holders::end`](super::holders::Holders::end); only this library writes the table there.
     pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
         let Setting { am, threaded, limit, boxes, heap, connect, bell, losses } = setting;
         let state = State::new(heap.len);
@@ -136,7 +134,6 @@ impl<A: Adapter> Deck<A> {
             pace: Pace::default(),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
-            selected: AtomicU64::new(0),
         }
     }
 
@@ -243,7 +240,7 @@ impl<A: Adapter> Deck<A> {
         let len = len.max(LEAST);
         let (offset, _) = heap.take(len)?;
         if let Some(holders) = self.holders(self.me()) {
-            holders.keep(offset, self.me()); // under the lock: what is said of a free block may be that a dead node has it
+            holders.keep(offset, self.me()); // under the lock: the table may still name a dead node as holder of a free block
         }
         Some(Block { owner: self.me(), offset, len, at: (self.heap.at + offset) as *mut u8 })
     }

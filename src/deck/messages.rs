@@ -7,8 +7,8 @@
 //! | `PIECE` | index, thread; bytes of the message; place of the payload in it |
 //! | `LOAN` | index, owner of the heap; place; bytes that count; bytes of the block; three words of zeros, for `send_line_to_peer` |
 //! | `BACK` | place of the block |
-//! | `ASK` | box; bytes that are needed, then a bit if a message is, then [`Ask`] in two bits; messages that go back; bytes that do |
-//! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; capacity |
+//! | `ASK` | box; bytes that are needed, then [`Ask`] in two bits; messages that go back, messages that are needed; bytes that go back |
+//! | `GRANT`, `MORE` | box; messages, and whether the box is gone; bytes; messages and bytes that the box may hold |
 //! | `RECALL`, `GONE`, `FORGOT` | box |
 //! | `RETURNED` | box; messages; bytes |
 //! | `NAME` | [`NameOperation`], request; box; the payload is the name |
@@ -60,14 +60,15 @@ pub enum Ask {
     Wait = 1,
     /// It waits no longer.
     Stop = 2,
-    /// It does not wait, and tries again perhaps: what others do not use is to be there then.
+    /// The sender does not wait. Unused credits are recalled, so that its next try may succeed.
     Try = 3,
 }
 
 const ASK_SHIFT: u32 = 62;
-const NEEDS_MESSAGE_SHIFT: u32 = 61;
 const WAITS_SHIFT: u32 = 33;
 const GONE: u64 = 1 << 32;
+/// The words of a `GRANT`, and of a `MORE`.
+const GRANT_WORDS: usize = 5;
 
 fn args(words: &[u64], count: usize) -> Args<'_> {
     debug_assert!(words.len() == count.div_ceil(2));
@@ -248,9 +249,9 @@ pub fn ask<A: Adapter>(deck: &Deck<A>, id: BoxId, need: Need, how: Ask, flags: F
         return Ok(true);
     }
     let Need { credit, back } = need;
-    let bytes = credit.bytes.min((1 << NEEDS_MESSAGE_SHIFT) - 1);
-    let word = bytes | credit.messages.min(1) << NEEDS_MESSAGE_SHIFT | (how as u64) << ASK_SHIFT;
-    am.send_short(owner, form::DECK_ASK, args(&[id.word(), word, back.messages, back.bytes], 8), flags)
+    let bytes = credit.bytes.min((1 << ASK_SHIFT) - 1) | (how as u64) << ASK_SHIFT;
+    let messages = pair(back.messages as u32, credit.messages as u32); // no box may hold more than 2^31
+    am.send_short(owner, form::DECK_ASK, args(&[id.word(), bytes, messages, back.bytes], 8), flags)
 }
 
 /// Tells the owner that no thread waits any more for credits, if that can go at once.
@@ -259,7 +260,7 @@ pub fn stop<A: Adapter>(deck: &Deck<A>, id: BoxId) -> Result<bool, Error> {
     ask(deck, id, nothing, Ask::Stop, Flags::IMMEDIATE)
 }
 
-fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, how: Ask) -> [u64; 4] {
+fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, how: Ask) -> [u64; GRANT_WORDS] {
     let answer = deck.asked(source, id, need, how);
     let waits = how == Ask::Wait && answer.is_some_and(|(credit, _)| credit == Credit::default());
     let mut words = grant(id, answer);
@@ -267,20 +268,21 @@ fn answer_ask<A: Adapter>(deck: &Deck<A>, source: u32, id: BoxId, need: Need, ho
     words
 }
 
-fn grant_came<A: Adapter>(deck: &Deck<A>, source: u32, [id, messages, bytes, capacity]: [u64; 4]) {
-    let grant = (messages & GONE == 0).then_some((Credit { messages: messages & 0xffff_ffff, bytes }, capacity));
+fn grant_came<A: Adapter>(deck: &Deck<A>, source: u32, [id, messages, bytes, most, room]: [u64; GRANT_WORDS]) {
+    let grant = (messages & GONE == 0)
+        .then_some((Credit { messages: messages & 0xffff_ffff, bytes }, Credit { messages: most, bytes: room }));
     let word = if messages >> WAITS_SHIFT & 1 == 0 { Word::Answer } else { Word::Wait };
     deck.granted(box_of(source, id), grant, word);
 }
 
 /// Gives `node` credits that it waits for.
-pub fn more<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId, credit: Credit, capacity: u64) -> Result<bool, Error> {
+pub fn more<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId, credit: Credit, capacity: Credit) -> Result<bool, Error> {
     if node == deck.am.me() {
         deck.granted(id, Some((credit, capacity)), Word::Late);
         return Ok(true);
     }
-    let words = [id.word(), credit.messages, credit.bytes, capacity];
-    deck.am.send_short(node, form::DECK_MORE, args(&words, 8), Flags::IMMEDIATE)
+    let words = grant(id, Some((credit, capacity)));
+    deck.am.send_short(node, form::DECK_MORE, args(&words, 2 * GRANT_WORDS), Flags::IMMEDIATE)
 }
 
 /// Asks `node` to return credits.
@@ -380,10 +382,11 @@ fn take_messages<A: Adapter>(
     });
 }
 
-fn grant(id: BoxId, answer: Option<(Credit, u64)>) -> [u64; 4] {
+/// The words of a `GRANT`. `None`: the box is gone.
+fn grant(id: BoxId, answer: Option<(Credit, Credit)>) -> [u64; GRANT_WORDS] {
     match answer {
-        Some((credit, capacity)) => [id.word(), credit.messages, credit.bytes, capacity],
-        None => [id.word(), GONE, 0, 0],
+        Some((credit, capacity)) => [id.word(), credit.messages, credit.bytes, capacity.messages, capacity.bytes],
+        None => [id.word(), GONE, 0, 0, 0],
     }
 }
 
@@ -399,22 +402,21 @@ fn take_credits<A: Adapter>(
             2 => Ask::Stop,
             _ => Ask::Try,
         };
-        let credit =
-            Credit { messages: word >> NEEDS_MESSAGE_SHIFT & 1, bytes: word & ((1 << NEEDS_MESSAGE_SHIFT) - 1) };
-        let need = Need { credit, back: Credit { messages, bytes } };
+        let credit = Credit { messages: high(messages).into(), bytes: word & ((1 << ASK_SHIFT) - 1) };
+        let need = Need { credit, back: Credit { messages: low(messages).into(), bytes } };
         let words = answer_ask(to(token.source()), token.source(), BoxId::from_word(id), need, how);
-        am.reply_short(token, form::DECK_GRANT, args(&words, 8))
+        am.reply_short(token, form::DECK_GRANT, args(&words, 2 * GRANT_WORDS))
     });
     let to = deck.clone();
-    library.on(form::DECK_GRANT, move |_, token, words: [u64; 4], _| {
+    library.on(form::DECK_GRANT, move |_, token, words: [u64; GRANT_WORDS], _| {
         grant_came(to(token.source()), token.source(), words);
         Ok(())
     });
     let to = deck.clone();
-    library.on(form::DECK_MORE, move |_, token, [id, messages, bytes, capacity], _| {
+    library.on(form::DECK_MORE, move |_, token, [id, messages, bytes, most, room]: [u64; GRANT_WORDS], _| {
         to(token.source()).granted(
             box_of(token.source(), id),
-            Some((Credit { messages, bytes }, capacity)),
+            Some((Credit { messages, bytes }, Credit { messages: most, bytes: room })),
             Word::Late,
         );
         Ok(())

@@ -78,7 +78,7 @@ pub struct Own {
     pub serve_due: bool,
     /// The descriptor for poll(2), once the client has asked for it.
     pub fd: Option<i32>,
-    /// The call of `select` that named it last; 0: none has.
+    /// The number of the `select` that named it last (`State::selected`); 0: none has.
     pub(super) named: u64,
     /// A thread that waits for the next message. Only while the box is empty.
     pub(super) wish: Option<Listed>,
@@ -123,7 +123,10 @@ impl Own {
         let mut add = |messages, bytes| sum = Credit { messages: sum.messages + messages, bytes: sum.bytes + bytes };
         for account in &mut self.accounts {
             add(account.granted.messages, account.granted.bytes);
-            account.items.each(|item| add(1, capacity.cost(item.len).bytes));
+            account.items.each(|item| {
+                let Credit { messages, bytes } = capacity.cost(item.len as u64);
+                add(messages, bytes);
+            });
         }
         assert_eq!(sum, self.committed);
     }
@@ -171,7 +174,9 @@ impl Own {
     /// `node` asks for the credits that it needs for a message. `may_wait`: it waits for them, and has no others. Returns what it gets.
     pub fn ask(&mut self, node: u32, need: Credit, may_wait: bool) -> Credit {
         self.place(node);
-        let need = Credit { messages: need.messages.min(1), bytes: need.bytes.min(self.capacity.bytes) };
+        // At its first question a sender does not know what the box may hold.
+        let most = if need.bytes > self.capacity.bytes { self.capacity } else { need };
+        let need = most.least(self.capacity);
         let turn = self.waiting.iter().position(|(waits, _)| *waits == node);
         let is_next = turn.is_some_and(|turn| turn == 0) || self.waiting.is_empty();
         if is_next && self.has(need) {
@@ -188,8 +193,7 @@ impl Own {
 
     /// As many credits are free.
     fn has(&self, lacks: Credit) -> bool {
-        let free = self.free();
-        free.messages >= lacks.messages && free.bytes >= lacks.bytes
+        self.free().covers(lacks)
     }
 
     /// Gives what is needed, and up to a quarter of what is free, or an equal share of it if more than three others wait. Bytes that the
@@ -201,7 +205,7 @@ impl Own {
         let (byte_parts, share) = if self.is_only() { (2, self.capacity.bytes / 2) } else { (parts, self.part.bytes) };
         let lacks = share.saturating_sub(self.account(node).granted.bytes);
         let credit = Credit {
-            messages: if need.messages == 0 { 0 } else { (free.messages / parts).max(1) },
+            messages: if need.messages == 0 { 0 } else { (free.messages / parts).max(need.messages) },
             bytes: (free.bytes / byte_parts).min(lacks).max(need.bytes),
         };
         self.add(node, credit);
@@ -214,12 +218,10 @@ impl Own {
         let (part, is_only) = (self.part.bytes, self.is_only());
         let account = self.account(node);
         account.used = Credit::default();
-        account.granted.messages += credit.messages;
-        account.granted.bytes += credit.bytes;
+        account.granted.add(credit);
         // Not all that it has, so that the rest lasts until the new ones come.
         account.due_bytes = if is_only { part.max(account.granted.bytes / 4 * 3) } else { part };
-        self.committed.messages += credit.messages;
-        self.committed.bytes += credit.bytes;
+        self.committed.add(credit);
     }
 
     /// True if senders wait for credits.
@@ -300,7 +302,7 @@ impl Own {
         content: impl FnOnce() -> Content,
     ) -> Option<Came> {
         let place = self.place(node);
-        let spent = self.capacity.cost(len);
+        let spent = self.capacity.cost(len as u64);
         let account = &mut self.accounts[place];
         if !account.spend(spent) {
             return None;
@@ -332,13 +334,13 @@ impl Own {
         (at, bytes): (usize, usize),
         put: impl FnOnce(*mut u8),
     ) -> Result<Option<Item>, Refused> {
-        let Credit { bytes: weight, .. } = self.capacity.cost(len);
+        let cost = self.capacity.cost(len as u64);
         let account = self.account(node);
         if at == 0 {
             // So messages that have begun take no more memory than the box may.
-            let begun = Credit { messages: account.begun.messages + 1, bytes: account.begun.bytes + weight };
-            let has = account.granted.messages >= begun.messages && account.granted.bytes >= begun.bytes;
-            if !has || account.partial.contains_key(&stream) {
+            let mut begun = account.begun;
+            begun.add(cost);
+            if !account.granted.covers(begun) || account.partial.contains_key(&stream) {
                 return Err(Refused::Nonsense);
             }
             let whole = Bytes::new(len).ok_or(Refused::Memory)?;
@@ -355,8 +357,7 @@ impl Own {
             return Ok(None);
         }
         let partial = account.partial.remove(&stream).ok_or(Refused::Nonsense)?;
-        account.begun.messages -= 1;
-        account.begun.bytes -= weight;
+        account.begun.subtract(cost);
         Ok(Some(Item { content: Content::Bytes(partial.bytes), len }))
     }
 

@@ -36,8 +36,8 @@ pub(super) enum Kind {
     Retrieval,
 }
 
-/// What a node knows of its own pace. All words are hints: threads may lose counts, and then look sooner or later. A count that falls back far
-/// makes all that is due at a later call due at once.
+/// What a node knows of its own pace. Counts are approximate: threads race. If a count jumps back, every pending check is made at
+/// the next call.
 #[derive(Default)]
 pub(super) struct Pace {
     /// Calls that found all they needed at once.

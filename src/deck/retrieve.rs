@@ -14,7 +14,6 @@ use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::event;
 use crate::sci::Adapter;
-use crate::sync::Ordering;
 
 impl<A: Adapter> Deck<A> {
     /// The index of the box, if the handle is its owner's.
@@ -165,8 +164,8 @@ impl<A: Adapter> Deck<A> {
         (region.at + block.offset) as *mut u8
     }
 
-    /// Waits until one of the boxes has a message. Returns the box's index in the list. Of those that have one it names the one that was named
-    /// longest ago, by calls with whatever lists, so that none is passed over for good.
+    /// Waits until one of the boxes has a message. Returns the box's index in the list. If several boxes have a message, the one returned least
+    /// recently by any select call is chosen.
     pub fn select(&self, handles: &[Handle], until: Until) -> Outcome<usize> {
         let mut keys = Vec::new();
         for handle in handles {
@@ -182,8 +181,8 @@ impl<A: Adapter> Deck<A> {
                     }
                 }
                 let Some((_, at)) = found else { return Ok(None) };
-                let call = self.selected.load(Ordering::Relaxed) + 1; // Relaxed: under the lock
-                self.selected.store(call, Ordering::Relaxed); // Relaxed: as above
+                state.selected += 1;
+                let call = state.selected;
                 state.own(handles[at].id)?.named = call;
                 Ok(Some(at))
             })
@@ -205,6 +204,12 @@ impl<A: Adapter> Deck<A> {
         self.owned(handle)?;
         self.am.poll();
         self.with(|state| Ok(state.own(handle.id)?.pending()))
+    }
+
+    /// An error unless [`Self::descriptor`] gives the handle one.
+    pub fn may_have_descriptor(&self, handle: &Handle) -> Outcome<()> {
+        self.owned(handle)?;
+        self.with(|state| state.own(handle.id).map(drop))
     }
 
     /// The descriptor of the box. `make` makes it at the first call.

@@ -14,8 +14,8 @@ pub struct Sender {
     pub id: BoxId,
     /// What may be sent.
     pub credit: Credit,
-    /// The bytes that the box may hold; 0: not known.
-    pub capacity: u64,
+    /// What the box may hold; zeros: not known.
+    pub capacity: Credit,
     /// The owner was asked, and has not given any.
     pub asked: bool,
     /// The owner was asked for what a thread waits for.
@@ -74,7 +74,7 @@ impl Sender {
         Sender {
             id,
             credit: Credit::default(),
-            capacity: 0,
+            capacity: Credit::default(),
             asked: false,
             waits: false,
             fresh: false,
@@ -87,23 +87,16 @@ impl Sender {
         }
     }
 
-    /// The bytes that a message of `len` bytes counts for.
-    #[inline(always)]
-    fn weight(&self, len: u64) -> u64 {
-        if self.capacity == 0 { len } else { len.min(self.capacity) }
-    }
-
     /// The box is there, and so are the credits of a message of `len` bytes.
     #[inline(always)]
     pub fn has(&self, len: u64) -> bool {
-        self.credit.messages > 0 && self.credit.bytes >= len.min(self.capacity) && self.capacity > 0 && !self.gone
+        self.credit.messages > 0 && self.credit.covers(self.capacity.cost(len)) && !self.gone
     }
 
     /// Uses the credits of a message of `len` bytes, which are there. True: it is time to ask for more.
     #[inline(always)]
     pub fn spend(&mut self, len: u64) -> bool {
-        self.credit.bytes -= len.min(self.capacity); // which is known (not 0) where there are credits
-        self.credit.messages -= 1;
+        self.credit.subtract(self.capacity.cost(len)); // the capacity is known where there are credits
         self.fresh = false;
         let is_low = self.credit.messages == LOW && !self.asked;
         self.asked |= is_low;
@@ -118,10 +111,11 @@ impl Sender {
         if self.gone {
             return Taken::Gone;
         }
-        let bytes = self.weight(len);
+        let is_known = self.capacity != Credit::default();
+        let cost = if is_known { self.capacity.cost(len) } else { Credit { messages: 1, bytes: len } };
         if self.has(len) {
             self.under_way += 1;
-            return Taken::Yes(Credit { messages: 1, bytes }, self.spend(len));
+            return Taken::Yes(cost, self.spend(len));
         }
         if std::mem::replace(&mut self.asked, true) {
             return Taken::No(None);
@@ -130,27 +124,29 @@ impl Sender {
         self.waits = may_wait;
         self.fresh = false;
         Taken::No(Some(match may_wait {
-            true => Need { credit: Credit { messages: 1, bytes }, back: std::mem::take(&mut self.credit) },
+            true => Need { credit: cost, back: std::mem::take(&mut self.credit) },
             false => {
                 let lacks = Credit {
-                    messages: u64::from(self.credit.messages == 0),
-                    bytes: bytes.saturating_sub(self.credit.bytes),
+                    messages: cost.messages.saturating_sub(self.credit.messages),
+                    bytes: cost.bytes.saturating_sub(self.credit.bytes),
                 };
                 Need { credit: lacks, back: Credit::default() }
             }
         }))
     }
 
-    /// The owner of a box that may hold `capacity` bytes gives credits. False: no owner gives those.
+    /// The owner of a box of this capacity gives credits. False: no owner gives those.
     #[must_use]
-    pub fn granted(&mut self, credit: Credit, capacity: u64, word: Word) -> bool {
-        if capacity == 0 || (self.capacity != 0 && self.capacity != capacity) {
+    pub fn granted(&mut self, credit: Credit, capacity: Credit, word: Word) -> bool {
+        let is_other = self.capacity != Credit::default() && self.capacity != capacity;
+        let is_none = !capacity.covers(Credit { messages: 1, bytes: 1 }) || capacity.messages > u32::MAX.into();
+        if is_other || is_none {
             return false;
         }
         let (messages, bytes) = (self.credit.messages, self.credit.bytes);
         let sum = |a: u64, b: u64, most: u64| a.checked_add(b).filter(|sum| *sum <= most);
         let (Some(messages), Some(bytes)) =
-            (sum(messages, credit.messages, u32::MAX.into()), sum(bytes, credit.bytes, capacity))
+            (sum(messages, credit.messages, capacity.messages), sum(bytes, credit.bytes, capacity.bytes))
         else {
             return false;
         };
@@ -175,8 +171,7 @@ impl Sender {
 
     /// Puts back credits that were taken and are not used.
     pub fn pay_back(&mut self, credit: Credit) {
-        self.credit.messages += credit.messages;
-        self.credit.bytes += credit.bytes;
+        self.credit.add(credit);
     }
 
     /// Everything that was not used, for the owner; nothing as long as a thread is about to take what it has waited for.
@@ -203,10 +198,10 @@ mod tests {
         let lacks = |messages, bytes| Taken::No(Some(Need { credit: credit(messages, bytes), back: credit(0, 0) }));
         assert_eq!(sender.take(10, false), lacks(1, 10));
         assert_eq!(sender.take(10, false), Taken::No(None));
-        assert!(sender.granted(credit(1, 5), 100, Word::Answer));
+        assert!(sender.granted(credit(1, 5), credit(1000, 100), Word::Answer));
         assert_eq!(sender.take(10, false), lacks(0, 5), "the rest");
-        assert!(sender.granted(credit(LOW + 1, 95), 100, Word::Answer));
-        assert_eq!(sender.take(10_000, false), Taken::Yes(credit(1, 100), false), "more than the box holds");
+        assert!(sender.granted(credit(LOW + 1, 95), credit(1000, 100), Word::Answer));
+        assert_eq!(sender.take(100, false), Taken::Yes(credit(1, 100), false), "as much as the box holds");
         assert_eq!(sender.take(0, false), Taken::Yes(credit(1, 0), true), "few are left");
         assert_eq!(sender.take(0, false), Taken::Yes(credit(1, 0), false));
         assert_eq!(sender.return_unused(), credit(LOW - 1, 0));
@@ -215,22 +210,36 @@ mod tests {
     }
 
     #[test]
+    fn a_message_longer_than_the_box_takes_all_of_it() {
+        let (mut sender, all) = (sender(), credit(20, 100));
+        let asks = |credit, back| Taken::No(Some(Need { credit, back }));
+        assert_eq!(sender.take(101, false), asks(credit(1, 101), credit(0, 0)), "what the box may hold is not known");
+        assert!(sender.granted(credit(20, 99), all, Word::Answer));
+        assert_eq!(sender.take(101, false), asks(credit(0, 1), credit(0, 0)), "the rest");
+        assert!(sender.granted(credit(0, 1), all, Word::Answer));
+        assert_eq!(sender.take(101, false), Taken::Yes(all, false));
+        sender.pay_back(all);
+        assert_eq!(sender.take(0, false), Taken::Yes(credit(1, 0), false));
+        assert_eq!(sender.take(101, true), asks(all, credit(19, 100)), "one of 0 bytes is on its way");
+    }
+
+    #[test]
     fn who_waits_keeps_nothing_and_keeps_what_it_has_waited_for() {
         let mut sender = sender();
         sender.waiters = 1;
-        assert!(sender.granted(credit(3, 50), 100, Word::Answer));
+        assert!(sender.granted(credit(3, 50), credit(1000, 100), Word::Answer));
         let all = Taken::No(Some(Need { credit: credit(1, 60), back: credit(3, 50) }));
         assert_eq!(sender.take(60, true), all);
-        assert!(sender.granted(credit(0, 0), 100, Word::Wait));
+        assert!(sender.granted(credit(0, 0), credit(1000, 100), Word::Wait));
         assert_eq!(sender.take(60, true), Taken::No(None), "the owner has it in its list");
-        assert!(sender.granted(credit(1, 60), 100, Word::Answer));
+        assert!(sender.granted(credit(1, 60), credit(1000, 100), Word::Answer));
         assert_eq!(sender.return_unused(), credit(0, 0));
         assert_eq!(sender.take(60, true), Taken::Yes(credit(1, 60), false));
-        assert!(sender.granted(credit(2, 2), 100, Word::Answer));
+        assert!(sender.granted(credit(2, 2), credit(1000, 100), Word::Answer));
         assert_eq!(sender.return_unused(), credit(2, 2), "nobody waited for these");
         assert!(matches!(sender.take(60, true), Taken::No(Some(_))));
         sender.stop_waiting();
-        assert!(sender.granted(credit(1, 60), 100, Word::Answer));
+        assert!(sender.granted(credit(1, 60), credit(1000, 100), Word::Answer));
         assert_eq!(sender.return_unused(), credit(1, 60), "too late");
     }
 
@@ -242,7 +251,7 @@ mod tests {
         assert_eq!(sender.answers, 0);
         let Taken::No(Some(_)) = sender.take(10, true) else { panic!("as if an answer were on its way") };
         sender.has_not_asked(Credit::default());
-        assert!(sender.granted(credit(3, 5), 100, Word::Late));
+        assert!(sender.granted(credit(3, 5), credit(1000, 100), Word::Late));
         let Taken::No(Some(need)) = sender.take(10, true) else { panic!("there are too few") };
         assert_eq!((need.back, sender.credit), (credit(3, 5), credit(0, 0)));
         sender.has_not_asked(need.back);
@@ -252,13 +261,13 @@ mod tests {
     #[test]
     fn no_owner_gives_more_than_its_box_holds() {
         let mut sender = sender();
-        assert!(!sender.granted(credit(1, 0), 0, Word::Answer), "a box that holds nothing");
-        assert!(sender.granted(credit(1, 60), 100, Word::Answer));
-        assert!(!sender.granted(credit(1, 41), 100, Word::Answer));
-        assert!(!sender.granted(credit(1, u64::MAX), 100, Word::Answer));
-        assert!(!sender.granted(credit(u64::MAX, 1), 100, Word::Answer));
-        assert!(!sender.granted(credit(1, 1), 101, Word::Answer), "another box");
-        assert!(sender.granted(credit(1, 40), 100, Word::Answer));
+        assert!(!sender.granted(credit(1, 0), credit(1000, 0), Word::Answer), "a box that holds nothing");
+        assert!(sender.granted(credit(1, 60), credit(1000, 100), Word::Answer));
+        assert!(!sender.granted(credit(1, 41), credit(1000, 100), Word::Answer));
+        assert!(!sender.granted(credit(1, u64::MAX), credit(1000, 100), Word::Answer));
+        assert!(!sender.granted(credit(u64::MAX, 1), credit(1000, 100), Word::Answer));
+        assert!(!sender.granted(credit(1, 1), credit(1000, 101), Word::Answer), "another box");
+        assert!(sender.granted(credit(1, 40), credit(1000, 100), Word::Answer));
         assert_eq!(sender.return_unused(), credit(2, 100));
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Must not know: how messages travel, C types.
 
+mod senders;
+
 use super::dead::Dead;
 use super::heap::Heap;
 use super::item::Retrieved;
@@ -9,7 +11,7 @@ use super::message::{Bytes, Message};
 use super::names::Names;
 use super::owner::{Credit, Own, Payer};
 use super::pool::Pool;
-use super::sender::{Sender, Taken};
+use super::sender::Sender;
 use super::wish::Listed;
 use super::{BoxId, Failure, Outcome};
 use crate::am::Am;
@@ -48,8 +50,8 @@ pub(super) enum Due {
     Back(u32, usize),
     /// Messages were retrieved, and senders wait.
     Serve(BoxId),
-    /// Credits for a sender that waits.
-    More(u32, BoxId, Credit, u64),
+    /// Credits for a sender that waits, and what the box may hold.
+    More(u32, BoxId, Credit, Credit),
     /// A node is to return credits.
     Recall(u32, BoxId),
     /// The answer to a request for a name that was not there.
@@ -132,6 +134,8 @@ pub(super) struct State {
     pub(super) dead: Dead,
     /// Number of the last message that went in pieces.
     pub(super) streams: u32,
+    /// How often `select` has named a box.
+    pub(super) selected: u64,
 }
 
 #[inline(always)]
@@ -167,7 +171,7 @@ pub(super) fn retrieved<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDe
 fn owe_credits<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
     if !own.is_awaited() {
         let Some((node, credit)) = own.give_back(payer.place) else { return };
-        due.push_back(Due::More(node, own.id, credit, own.capacity.bytes));
+        due.push_back(Due::More(node, own.id, credit, own.capacity));
         am.background(1);
     } else if !std::mem::replace(&mut own.serve_due, true) {
         due.push_back(Due::Serve(own.id));
@@ -247,101 +251,6 @@ impl State {
         true
     }
 
-    /// The number of this node's sender to `id`, which one handle more uses.
-    pub(super) fn sender_of(&mut self, id: BoxId) -> u32 {
-        let State { by_id, senders, dead, .. } = self;
-        let number = *by_id.entry(id).or_insert_with(|| {
-            let at = senders.iter().position(Option::is_none).unwrap_or_else(|| {
-                senders.push(None);
-                senders.len() - 1
-            });
-            let mut sender = Sender::new(id);
-            sender.gone = dead.has(id.owner.into());
-            senders[at] = Some(sender);
-            at as u32
-        });
-        if let Some(sender) = &mut senders[number as usize] {
-            sender.handles += 1;
-        }
-        number
-    }
-
-    /// As [`Self::sender_of`], for credits that have come when the program has no handle. There is one such box for each place of an
-    /// owner, the newest: an owner uses a place again when the box before is gone. `None`: `id` is an older one.
-    pub(super) fn stray(&mut self, id: BoxId) -> Option<u32> {
-        let place = (id.owner, id.index);
-        if let Some(other) = self.strays.get(&place).copied() {
-            if (id.serial.wrapping_sub(other.serial) as i32) < 0 {
-                return None;
-            }
-            let number = self.by_id.get(&other).copied();
-            if let Some(number) = number
-                && let Some(sender) = self.sender(number)
-            {
-                sender.gone = true;
-                self.drop_unused(number);
-            }
-        }
-        self.strays.insert(place, id);
-        let number = self.sender_of(id);
-        if let Some(sender) = self.sender(number) {
-            sender.handles -= 1;
-        }
-        Some(number)
-    }
-
-    fn is_no_stray(&mut self, id: BoxId) {
-        if self.strays.get(&(id.owner, id.index)) == Some(&id) {
-            self.strays.remove(&(id.owner, id.index));
-        }
-    }
-
-    pub(super) fn sender(&mut self, number: u32) -> Option<&mut Sender> {
-        self.senders.get_mut(number as usize)?.as_mut()
-    }
-
-    /// A handle is gone. `owned`: it was the owner's, so the box is gone as well.
-    pub(super) fn drop_handle(&mut self, number: u32, owned: bool) {
-        let Some(sender) = self.sender(number) else { return };
-        sender.handles -= 1;
-        sender.gone |= owned;
-        self.drop_unused(number);
-    }
-
-    /// Forgets this node's sender of that number if nobody has use for it.
-    pub(super) fn drop_unused(&mut self, number: u32) {
-        let Some(sender) = self.sender(number) else { return };
-        // Credits are returned when the owner wants them, so a sender that has any is kept until the box is gone.
-        let is_idle = sender.credit == Credit::default() && !sender.asked;
-        let is_used = sender.handles > 0 || sender.under_way > 0 || sender.answers > 0 || sender.waiters > 0;
-        if !is_used && (sender.gone || is_idle) {
-            let id = sender.id;
-            self.by_id.remove(&id);
-            self.senders[number as usize] = None;
-            self.is_no_stray(id);
-        }
-    }
-
-    /// The owner says that the box is gone, and wants a farewell behind the last message. Returns the number of this node's sender, and
-    /// whether the farewell is due now: [`Self::post_ended`] says so later, if messages are under way.
-    pub(super) fn box_gone(&mut self, id: BoxId) -> (Option<u32>, bool) {
-        self.is_no_stray(id);
-        let Some(number) = self.by_id.get(&id).copied() else { return (None, true) };
-        let Some(sender) = self.sender(number) else { return (None, true) };
-        sender.gone = true;
-        sender.owes_farewell = sender.under_way > 0;
-        let is_due = !sender.owes_farewell;
-        self.drop_unused(number);
-        (Some(number), is_due)
-    }
-
-    /// The owner of the box is lost. Nobody wants a farewell.
-    pub(super) fn owner_lost(&mut self, number: u32) {
-        let Some(sender) = self.sender(number) else { return };
-        (sender.gone, sender.owes_farewell) = (true, false);
-        self.drop_unused(number);
-    }
-
     /// The number of a request about a name to `home`, which has no answer yet.
     pub(super) fn new_request(&mut self, home: u32, may_wait: bool) -> u32 {
         loop {
@@ -352,65 +261,6 @@ impl State {
                 return request;
             }
         }
-    }
-
-    /// This node's sender of that number, if it is still that of `id`. Another thread may have destroyed the handle that says so.
-    fn sender_to(&mut self, number: u32, id: BoxId) -> Option<&mut Sender> {
-        self.sender(number).filter(|sender| sender.id == id)
-    }
-
-    /// Takes the credits of a message of `len` bytes.
-    #[inline]
-    pub(super) fn pay(&mut self, number: u32, id: BoxId, len: u64, may_wait: bool) -> Outcome<Taken> {
-        let sender = self.sender_to(number, id).ok_or(Failure::Gone)?;
-        Ok(sender.take(len, may_wait))
-    }
-
-    /// A message for which credits were taken was sent, or will not be sent. `back` are the credits that it did not use. Returns the box
-    /// if its owner gets this node's farewell now.
-    #[inline]
-    pub(super) fn post_ended(&mut self, number: u32, back: Credit) -> Option<BoxId> {
-        let sender = self.sender(number)?;
-        sender.pay_back(back);
-        sender.under_way -= 1;
-        if !sender.gone && sender.handles > 0 {
-            return None;
-        }
-        let owes = sender.under_way == 0 && std::mem::take(&mut sender.owes_farewell);
-        let farewell = owes.then_some(sender.id);
-        self.drop_unused(number);
-        farewell
-    }
-
-    /// The owner was not asked for credits, although [`Self::pay`] has said that it should be. `back` were to go with the question.
-    pub(super) fn has_not_asked(&mut self, number: u32, back: Credit) {
-        if let Some(sender) = self.sender(number) {
-            sender.has_not_asked(back);
-            self.drop_unused(number);
-        }
-    }
-
-    /// A thread begins to wait for credits. As long as it waits, the number is this sender's. False: it is not any more.
-    #[must_use]
-    pub(super) fn begin_wait(&mut self, number: u32, id: BoxId) -> bool {
-        let sender = self.sender_to(number, id);
-        sender.map(|sender| sender.waiters += 1).is_some()
-    }
-
-    /// A thread waits no longer for credits. `gives_up`: it has not got them. Returns the box if its owner must know, because no other
-    /// thread waits for what was asked.
-    pub(super) fn end_wait(&mut self, number: u32, gives_up: bool) -> Option<BoxId> {
-        let sender = self.sender(number)?;
-        sender.waiters -= 1;
-        if gives_up && sender.waiters == 0 {
-            sender.stop_waiting();
-            if !sender.gone {
-                sender.answers += 1;
-                return Some(sender.id);
-            }
-        }
-        self.drop_unused(number);
-        None
     }
 
     /// Takes the next message out of the box, as [`Own::next`]; false: there is none. A fixed message must be large enough for it.
@@ -456,7 +306,7 @@ impl State {
     pub(super) fn serve<A: Adapter>(&mut self, id: BoxId, am: &Am<A>) {
         let State { boxes, due, .. } = self;
         let Some(Slot::Open(own)) = boxes.get_mut(usize::from(id.index)) else { return };
-        let (capacity, before) = (own.capacity.bytes, due.len());
+        let (capacity, before) = (own.capacity, due.len());
         own.serve_due = false;
         while let Some((node, credit)) = own.serve_next() {
             due.push_back(Due::More(node, id, credit, capacity));

@@ -44,7 +44,7 @@ fn open(party: &Party<Heap>, node: usize) -> Handle {
 /// Node 1 gets credits for two messages and 250 bytes from a box of node 0.
 fn with_credits(party: &Party<Heap>, own: &Handle) -> Handle {
     let handle = party.help(1, |deck| deck.handle(own.id, false));
-    assert!(party.forge(1, 0, DECK_ASK, &[own.id.word(), 1 << 61, 0, 0], None));
+    assert!(party.forge(1, 0, DECK_ASK, &[own.id.word(), 0, pair(0, 1), 0], None));
     party.settle();
     handle
 }
@@ -102,14 +102,20 @@ fn loans_of_blocks_that_are_none() {
 fn credits_that_no_box_has() {
     let none = "credits that no box has";
     let there = BoxId { owner: 1, index: 0, serial: 9 }.word();
-    for words in [[there, 1, 1, 0], [there, 1, 101, 100], [there, 1 << 32, 1, 100]] {
+    for words in [
+        [there, 1, 1, 10, 0],
+        [there, 1, 1, 0, 100],
+        [there, 1, 101, 10, 100],
+        [there, 11, 1, 10, 100],
+        [there, 1, 1, 1 << 32, 100],
+    ] {
         ends_a_node_with_a_box(DECK_MORE, |_| words.to_vec(), None, none);
     }
-    ends_a_node_with_a_box(DECK_MORE, |id| vec![id.word(), 1, 1, 1], None, "message about another node's box");
+    ends_a_node_with_a_box(DECK_MORE, |id| vec![id.word(), 1, 1, 1, 1], None, "message about another node's box");
     let party = party(2);
     for serial in [1, u32::MAX, 2] {
         let word = BoxId { owner: 1, index: 7, serial }.word();
-        assert!(party.forge(1, 0, DECK_MORE, &[word, 1, 1, 100], None));
+        assert!(party.forge(1, 0, DECK_MORE, &[word, 1, 1, 10, 100], None));
         party.settle();
         let tables = party.tables(0);
         assert_eq!((tables.strays, tables.senders), (1, 1), "one for each place where a box can be");

@@ -338,7 +338,7 @@ impl Scene<'_> {
             (DECK_LOAN, 7, false),
             (DECK_BACK, 1, false),
             (DECK_ASK, 4, false),
-            (DECK_MORE, 4, false),
+            (DECK_MORE, 5, false),
             (DECK_RECALL, 1, false),
             (DECK_GONE, 1, false),
             (DECK_FORGOT, 1, false),
@@ -346,7 +346,7 @@ impl Scene<'_> {
             (DECK_FOUND, 2, false),
         ];
         let (index, count, medium) = self.input.pick(&forms);
-        let mut words: Vec<u64> = (0..count.min(4)).map(|at| self.word(at)).collect();
+        let mut words: Vec<u64> = (0..count.min(5)).map(|at| self.word(at)).collect();
         words.resize(count, 7);
         if index == DECK_LINE {
             // The head of a line is in its last word.

@@ -21,9 +21,16 @@ pub struct Credit {
 }
 
 impl Credit {
+    /// Adds `credit`.
+    #[inline(always)]
+    pub(in crate::deck) fn add(&mut self, credit: Credit) {
+        self.messages += credit.messages;
+        self.bytes += credit.bytes;
+    }
+
     /// Subtracts `credit`, which must be no more than this.
     #[inline(always)]
-    pub(super) fn subtract(&mut self, credit: Credit) {
+    pub(in crate::deck) fn subtract(&mut self, credit: Credit) {
         self.messages -= credit.messages;
         self.bytes -= credit.bytes;
     }
@@ -33,10 +40,17 @@ impl Credit {
         Credit { messages: self.messages.min(other.messages), bytes: self.bytes.min(other.bytes) }
     }
 
-    /// What a message of `len` bytes counts for in a box of this capacity.
+    /// What a message of `len` bytes counts for in a box of this capacity. A longer one than the box may hold takes all of it: were it only the
+    /// bytes, one of 0 bytes would come beside it.
     #[inline(always)]
-    pub(super) fn cost(&self, len: usize) -> Credit {
-        Credit { messages: 1, bytes: (len as u64).min(self.bytes) }
+    pub(in crate::deck) fn cost(&self, len: u64) -> Credit {
+        if len > self.bytes { *self } else { Credit { messages: 1, bytes: len } }
+    }
+
+    /// True if this is at least `other`, of both.
+    #[inline(always)]
+    pub(in crate::deck) fn covers(self, other: Credit) -> bool {
+        self.messages >= other.messages && self.bytes >= other.bytes
     }
 }
 
@@ -68,7 +82,7 @@ impl Account {
     #[must_use]
     #[inline(always)]
     pub(super) fn spend(&mut self, credit: Credit) -> bool {
-        let has = self.granted.messages >= credit.messages && self.granted.bytes >= credit.bytes;
+        let has = self.granted.covers(credit);
         if has {
             self.granted.subtract(credit);
         }
@@ -109,7 +123,7 @@ impl Account {
     ) -> Payer {
         self.items.pop();
         turns.turn(self.items.len() > 0);
-        self.count_retrieved(place, capacity.cost(len), committed, part)
+        self.count_retrieved(place, capacity.cost(len as u64), committed, part)
     }
 
     /// Notes that a message was retrieved that counted for `spent`. What was used of the bytes is due, too, if there are no credits for another
@@ -123,8 +137,7 @@ impl Account {
         part: &Credit,
     ) -> Payer {
         committed.subtract(spent);
-        self.used.messages += spent.messages;
-        self.used.bytes += spent.bytes;
+        self.used.add(spent);
         let needs_bytes = || self.used.bytes >= part.bytes && self.granted.bytes < spent.bytes;
         let is_due = self.used.messages >= part.messages || self.used.bytes >= self.due_bytes || needs_bytes();
         Payer { place, is_due }

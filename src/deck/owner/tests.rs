@@ -95,10 +95,22 @@ fn what_others_do_not_use_comes_back() {
 #[test]
 fn a_message_longer_than_the_box_goes_alone() {
     let mut own = own(4, 100);
-    assert_eq!(own.ask(1, lacks(5000), true).bytes, 100);
+    let all = Credit { messages: 4, bytes: 100 };
+    assert_eq!(own.ask(1, lacks(5000), true), all);
     assert!(own.arrived(1, item(5000)));
-    assert_eq!(own.ask(2, lacks(1), false), Credit::default());
-    assert!(own.take().is_some() && own.ask(2, lacks(1), false).messages > 0);
+    assert_eq!((own.ask(2, lacks(1), false), own.ask(2, lacks(0), false)), Default::default());
+    assert!(own.take().is_some() && own.ask(2, lacks(0), false).messages > 0);
+    assert!(own.arrived(2, item(0)));
+    assert_eq!(own.ask(1, lacks(101), true), Credit::default(), "a message of 0 bytes is there");
+    assert_eq!(own.ask(3, lacks(0), false), Credit::default(), "the longer one is next");
+    assert!(own.take().is_some() && own.serve_next().is_none(), "node 2 has credits");
+    let others = own.account(2).granted;
+    assert!(own.returned(2, others));
+    assert_eq!(own.serve_next(), Some((1, all)));
+    // A node that has some already, and only tries, lacks the rest.
+    assert!(own.returned(1, Credit { messages: 3, bytes: 99 }));
+    assert_eq!(own.ask(1, Credit { messages: 3, bytes: 99 }, false), Credit { messages: 3, bytes: 99 });
+    assert!(own.arrived(1, item(101)));
 }
 
 #[test]
