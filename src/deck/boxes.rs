@@ -38,9 +38,6 @@ impl<A: Adapter> Deck<A> {
             self.with(|state| state.closed_by(OWNER, id));
             return Err(Failure::Exists);
         }
-        if name.is_some() {
-            self.am.poll(); // if the name's home is this node, who waits for the name is told now
-        }
         Ok(self.handle(id, true))
     }
 
@@ -55,7 +52,7 @@ impl<A: Adapter> Deck<A> {
             return Err(Failure::argument(format!("a name has 1 to {NAME_MOST} bytes")));
         }
         let operation = if matches!(until, Until::Now) { NameOperation::Look } else { NameOperation::Await };
-        match self.ask_for_name(operation, name, BoxId::from_word(0), until)? {
+        match self.ask_for_name(operation, name, BoxId::from_word(0), until.for_an_answer())? {
             Answer::Done(id) => Ok(self.handle(id, false)),
             _ => Err(Failure::Again),
         }
@@ -98,10 +95,6 @@ impl<A: Adapter> Deck<A> {
             }
             request
         });
-        if home == self.me() {
-            // No answer is waited for. A program that tries again and again must hear of what other nodes do with the name.
-            self.am.poll();
-        }
         let look = || {
             self.with(|state| match state.requests.get(&request) {
                 Some(Request { answer: Answer::Waits, .. }) if state.dead.has(home) => Err(Failure::Peer),
@@ -114,6 +107,11 @@ impl<A: Adapter> Deck<A> {
             Some(answer) => Ok(answer),
             None => self.wait(&[Key::Request(request)], until, look),
         });
+        if home == self.me() {
+            // The answer was not waited for. Who waits for the name is told now, and a program that tries again and again hears of what other nodes
+            // do with the name.
+            self.am.poll();
+        }
         self.with(|state| {
             state.requests.remove(&request);
             if matches!(answer, Ok(Answer::Done(_))) {

@@ -48,6 +48,7 @@ pub mod waiting;
 mod wish;
 
 use crate::base::error::Error;
+use std::time::{Duration, Instant};
 
 /// The most bytes of a message that goes in one line: 13 of the 14 arguments, of 4 bytes each. The last argument is its head.
 pub const LINE_MOST: usize = 52;
@@ -167,18 +168,32 @@ pub enum Until {
     /// Not at all.
     Now,
     /// Until then.
-    Time(std::time::Instant),
+    Time(Instant),
     /// Without limit.
     Forever,
 }
 
+/// So long a call waits at least for the answer of another node if it needs one, though its time be shorter: what is there is found then, if
+/// that node polls. Without this a post with time 0 to an empty box never succeeded, and a clone with 10 µs never found a box whose name another
+/// node keeps. In models no time passes.
+const MOMENT: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
+
 impl Until {
+    /// At least [`MOMENT`], unless the call only tries.
+    #[cold]
+    fn for_an_answer(self) -> Until {
+        match self {
+            Until::Time(end) => Until::Time(end.max(Instant::now() + MOMENT)),
+            other => other,
+        }
+    }
+
     /// The failure of a call whose time is over; `None`: it is not.
     #[inline(always)]
     pub fn over(self) -> Option<Failure> {
         match self {
             Until::Now => Some(Failure::Again),
-            Until::Time(end) => (std::time::Instant::now() >= end).then_some(Failure::TimedOut),
+            Until::Time(end) => (Instant::now() >= end).then_some(Failure::TimedOut),
             Until::Forever => None,
         }
     }

@@ -18,7 +18,7 @@ use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Messages of so many bytes are copied into a block that is lent, if there is one, although they lie below the limit: their receiver
 /// need not copy them. One way of 1 KiB takes 350 instead of 583 ns, of 4 KiB 332 instead of 782; of 504 bytes 399 (2026-11, Xeon VM).
@@ -27,10 +27,6 @@ pub(super) const LENT: usize = 512;
 /// Before a message of so many bytes is copied, blocks on their way back are taken. Else a sender that never polls goes through all of its
 /// heap, and each copy leaves the caches.
 const LARGE: usize = 32 << 10;
-
-/// So long a post with time 0 waits for the owner's answer, so that one to a box with room succeeds if the owner polls. Without this the first
-/// one never did. In models no time passes.
-const MOMENT: Duration = if cfg!(loom) { Duration::ZERO } else { Duration::from_micros(50) };
 
 const NONE: Credit = Credit { messages: 0, bytes: 0 };
 /// What is asked before all credits are used.
@@ -46,7 +42,7 @@ impl<A: Adapter> Deck<A> {
         let look = || -> Outcome<Option<Credit>> {
             match self.take_credits(handle, len, until)? {
                 Ok(spent) => return Ok(Some(spent)),
-                Err(Some(need)) => self.ask_in_time(sender, id, need, until)?,
+                Err(Some(need)) => self.ask_in_time(sender, id, need, until.for_an_answer())?,
                 Err(None) => {}
             }
             Ok(None)
@@ -62,7 +58,7 @@ impl<A: Adapter> Deck<A> {
         if !self.with(|state| state.begin_wait(sender, id)) {
             return Err(self.why_gone(id));
         }
-        let paid = self.wait(&[Key::Sender(sender)], until, look);
+        let paid = self.wait(&[Key::Sender(sender)], until.for_an_answer(), look);
         let gives_up = matches!(paid, Err(Failure::TimedOut));
         if let Some(id) = self.with(|state| state.end_wait(sender, gives_up)) {
             if !messages::stop(self, id)? {
@@ -73,7 +69,7 @@ impl<A: Adapter> Deck<A> {
         paid
     }
 
-    /// As [`Self::pay`], with time 0. Once for each call it asks the owner, and waits [`MOMENT`] for the answer.
+    /// As [`Self::pay`], with time 0. Once for each call it asks the owner, and waits a moment for the answer.
     #[cold]
     fn try_to_pay(&self, handle: Handle, len: usize) -> Outcome<Credit> {
         let Handle { sender, id, .. } = handle;
@@ -85,7 +81,7 @@ impl<A: Adapter> Deck<A> {
                     asked = true;
                     self.try_to_ask(sender, id, need, messages::Ask::Try)?;
                     let answered = || self.with(|state| state.sender(sender).is_none_or(|sender| !sender.asked));
-                    let soon = Until::Time(Instant::now() + MOMENT);
+                    let soon = Until::Time(Instant::now()).for_an_answer();
                     let _ = self.wait(&[Key::Sender(sender)], soon, || Ok(answered().then_some(()))); // or not: the next look says
                 }
                 // A call before this one has asked.
