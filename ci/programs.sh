@@ -162,6 +162,7 @@ deck-testcoll          |         | noise
 deck-testcoll-beside   |         | noise
 deck-testthreads       |         | noise
 deck-testgone          |         |
+deck-testending        |         |
 deck-testmixed         |         | noise
 mandelbrot-deck        | --size 200 --iterations 1000 |
 laplace-deck           |         |

@@ -49,7 +49,8 @@ const char *deck_strerror(int error);
 /* ---- job ---- */
 /* Begins; all nodes call. argc and argv are those of main, or NULL. Beside GASNet before its attach: DECK_EINIT. DECK_ETWICE; DECK_ENOMEM. */
 int deck_init(int *argc, char ***argv);
-/* Ends; all nodes call. Waits until all nodes that live do, and destroys this node's boxes. Messages that the program still has stay readable. */
+/* Ends; all nodes call. Waits until all nodes that live do, and destroys this node's boxes. Messages that the program still has stay readable.
+ * Calls of other threads that wait end: DECK_EGONE if their box goes, else DECK_EINIT. */
 int deck_done(void);
 /* This node, from 0; how many there are. */
 int deck_node(void);
@@ -138,7 +139,7 @@ typedef struct {
  * DECK_EEXIST; DECK_ENOMEM for more than GASNET_SCI_DECK_BOXES at a node. */
 int deck_mbox_create(const char *name_or_null, const deck_mbox_attr_t *attr, deck_mbox_t *mbox);
 /* A sender's handle of the box of this name. Waits until it is created: DECK_EAGAIN, DECK_ETIMEDOUT. With time 0, too, it waits for the answer
- * of the node that keeps the name. The owner may post to it, too. */
+ * of the node that keeps the name; with another time 50 microseconds at least. The owner may post to it, too. */
 int deck_mbox_clone(const char *name, deck_time_t time, deck_mbox_t *mbox);
 /* The owner's handle: the box is gone, what it holds is discarded, senders get DECK_EGONE. Another handle: only that. The owner of a box with a
  * name waits for the node that keeps the name. */
@@ -146,7 +147,8 @@ int deck_mbox_destroy(deck_mbox_t mbox);
 /* Puts a copy of the message into the box; the message may be used again at return. Waits while the box is full. DECK_EGONE;
  * DECK_EPEER: the owner is lost, the message is not delivered. A node that posts to another one's box for the first time, or has used its
  * share of the room, asks the owner, also if there is room. With time 0 it waits 50 microseconds at most for the answer. Without one it is
- * DECK_EAGAIN, too. */
+ * DECK_EAGAIN, too. A shorter time counts as 50 microseconds then. A long message to another host that has begun is sent whole, also if the time
+ * is over meanwhile. */
 int deck_mbox_post(deck_mbox_t mbox, deck_msg_t msg);
 int deck_mbox_post_timed(deck_mbox_t mbox, deck_msg_t msg, deck_time_t time);
 /* Retrieves the oldest message of one of the senders, who have their turns, into msg. Owner only (DECK_EARG). Unless msg is

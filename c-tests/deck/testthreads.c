@@ -3,6 +3,7 @@
  * usage: deck-testthreads */
 #include "testdeck.h"
 
+#include <dirent.h>
 #include <poll.h>
 
 #define THREADS 16
@@ -300,6 +301,37 @@ static int ready(int fd, int ms) {
   return rc;
 }
 
+/* How many threads of this process have the name. */
+static int threads_named(const char *name) {
+  char line[64];
+  int n = 0;
+  struct dirent *entry;
+  DIR *tasks = opendir("/proc/self/task");
+  if (!CHECK(tasks != NULL, "there is no /proc")) return -1;
+  while ((entry = readdir(tasks))) {
+    FILE *comm;
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+    if (!(comm = fopen(path, "r"))) continue;
+    if (fgets(line, sizeof line, comm)) n += !strncmp(line, name, strlen(name));
+    fclose(comm);
+  }
+  closedir(tasks);
+  return n;
+}
+
+/* A call that is refused starts no thread. */
+static void check_refused_descriptors(void) {
+  deck_mbox_t box = new_box("refused", me, 0, 0), next = find_box("refused", NEXT);
+  EXPECT(DECK_EARG, deck_mbox_fd(NULL));
+  EXPECT(DECK_EARG, deck_mbox_fd(next));
+  CHECK(threads_named("deck-poll") == 0, "%d threads that serve", threads_named("deck-poll"));
+  EXPECT(0, deck_mbox_destroy(next));
+  barrier();
+  CHECK(deck_mbox_fd(box) >= 0, "descriptor %d", deck_mbox_fd(box));
+  EXPECT(0, deck_mbox_destroy(box));
+}
+
 static void check_descriptors(void) {
   deck_mbox_t box = new_box("fd", me, 0, 0), quiet = new_box("quiet", me, 0, 0), next = find_box("fd", NEXT);
   deck_msg_t out = new_msg(100000, DECK_AUTO), in = new_msg(0, DECK_AUTO);
@@ -349,6 +381,7 @@ int main(int argc, char **argv) {
   check_own_boxes();
   check_one_box(0);
   check_one_box(TAKERS);
+  check_refused_descriptors();
   check_descriptors();
   return test_end();
 }

@@ -13,10 +13,11 @@
 //!    whether somebody serves. So that not both look too early, the sleeper looks once more a moment later (`park::settle`).
 //! 7. A thread that waits for a box sleeps in a [berth](crate::sci::Interrupt::take_berth), if there is one. A sender then wakes it
 //!    instead of the thread that serves and sleeps. It polls; if another thread is polling, that one polls once more.
+//! 8. Once the program's part of the job is over ([`Waiting::end`]), nobody waits any more.
 //!
 //! Must not know: what threads wait for.
 
-use super::{Outcome, Until};
+use super::{Failure, Outcome, Until};
 use crate::am::Am;
 use crate::am::wait::Rest;
 use crate::sci::{Adapter, Berth, Interrupt, RemoteInterrupt};
@@ -102,6 +103,8 @@ pub struct Waiting<A: Adapter> {
     changes: AtomicU64,
     /// Tickets given.
     tickets: AtomicU64,
+    /// See rule 8.
+    ended: AtomicBool,
     /// Wakes the thread that serves, should it sleep.
     bell: A::RemoteInterrupt,
 }
@@ -118,6 +121,7 @@ impl<A: Adapter> Waiting<A> {
             events: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             tickets: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
             bell,
         }
     }
@@ -185,9 +189,19 @@ impl<A: Adapter> Waiting<A> {
 
     /// As [`Self::wake`], all threads that wait for `key`: each finds something else than it waited for.
     pub fn wake_all(&self, key: Key) {
+        self.wake_each(|sleeper| sleeper.keys.contains(&key));
+    }
+
+    /// The program's part of the job is over: all that wait, and all that begin to, fail with [`Failure::Init`] unless they find what they want.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed); // Relaxed: what follows orders it, as what threads wait for (rule 5; the lock of the list)
+        self.wake_each(|_| true);
+    }
+
+    fn wake_each(&self, is_meant: impl Fn(&Sleeper) -> bool) {
         self.note();
         if self.threaded {
-            self.sleepers.lock().iter().filter(|sleeper| sleeper.keys.contains(&key)).for_each(|one| self.unpark(one));
+            self.sleepers.lock().iter().filter(|sleeper| is_meant(sleeper)).for_each(|one| self.unpark(one));
             self.bell.trigger_if_armed();
         }
     }
@@ -224,6 +238,10 @@ impl<A: Adapter> Waiting<A> {
         until: Until,
         mut look: impl FnMut() -> Outcome<Option<T>>,
     ) -> Outcome<T> {
+        let mut look = || match look()? {
+            None if self.ended.load(Ordering::Relaxed) => Err(Failure::Init), // Relaxed: see `end`
+            found => Ok(found),
+        };
         if !self.threaded || keys.is_empty() {
             return self.serve(am, keys, until, &mut look);
         }
@@ -312,8 +330,8 @@ impl<A: Adapter> Waiting<A> {
         (found, me.woken.load(Ordering::Relaxed)) // Relaxed: behind the lock
     }
 
-    /// Serves messages until `look` returns something. Without keys it looks after each poll. More than one thread may do so, but one
-    /// alone is the one that `serving` and `serving_for` speak of.
+    /// Serves messages until `look` returns something. Without keys it looks after each poll. Several threads may serve; `serving` and
+    /// `serving_for` name one of them.
     fn serve<T>(
         &self,
         am: &Am<A>,

@@ -235,3 +235,32 @@ fn what_a_quick_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
         serves.recv().unwrap();
     });
 }
+
+/// Rule 8 of `deck::waiting`. The end reaches the thread that serves, one that sleeps beside it, the one in a berth, a call that waits for the
+/// answer of another node, and one that begins to wait later.
+#[test]
+fn the_end_reaches_all_that_wait() {
+    let scene = Scene::new();
+    let _watch = Watchdog::start();
+    let (own, _) = scene.with_credits(FOUR);
+    let deck = scene.deck(0);
+    let name = (0..).map(|n| format!("name {n}").into_bytes()).find(|name| names::home(name, 2) == 1).unwrap();
+    let wait = |keys: &[Key]| deck.waiting.wait(deck.am(), keys, Until::Forever, || Ok(None::<()>));
+    std::thread::scope(|scope| {
+        let serves = run(scope, || wait(&[Key::Object(1)]));
+        scene.await_sleepers(0, 1);
+        let (sleeps, asks) =
+            (run(scope, || wait(&[Key::Object(2)])), run(scope, || deck.find(&name, Until::Forever).map(drop)));
+        let berth = run(scope, || deck.take(&own, Until::Forever).map(drop));
+        scene.await_sleepers(0, 2); // the fabric counts those that are not parked
+        deck.waiting.end();
+        for (thread, what) in
+            [(serves, "the thread that serves"), (sleeps, "another one"), (asks, "a clone"), (berth, "a take")]
+        {
+            assert_eq!(scene.soon(thread, what), Err(Failure::Init), "{what}");
+        }
+        assert_eq!(wait(&[Key::Object(3)]), Err(Failure::Init));
+        assert_eq!(wait(&[]), Err(Failure::Init), "without a key");
+        assert_eq!(deck.waiting.wait(deck.am(), &[], Until::Forever, || Ok(Some(5))), Ok(5), "what is there is found");
+    });
+}

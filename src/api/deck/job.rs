@@ -92,6 +92,7 @@ pub extern "C" fn deck_done() -> c_int {
         deck.close_all()?;
         meet(Boxes::Done)?; // all loans that were in boxes are on their way back
         set_engine(None);
+        deck.waiting.end();
         Ok(())
     })
 }
@@ -142,7 +143,7 @@ pub(super) fn text(error: c_int) -> &'static CStr {
         DECK_ETYPE => c"what comes next in the message is of another type or count",
         DECK_ENOMEM => c"memory, the DECK heap or a node's boxes are used up",
         DECK_EMODE => c"only in GASNET_PAR, and in programs of DECK alone",
-        DECK_EINIT => c"not between deck_init and deck_done, or deck_init before gasnet_attach",
+        DECK_EINIT => c"DECK is not running: call between deck_init and deck_done (beside GASNet, deck_init comes after gasnet_attach)",
         DECK_EARG => c"an argument that the call does not take",
         DECK_ETWICE => c"deck_init was called before",
         _ => c"no error of DECK",

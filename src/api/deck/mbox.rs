@@ -267,7 +267,11 @@ pub unsafe extern "C" fn deck_mbox_select(set: *const *mut deck_mbox, n: c_int, 
     status("deck_mbox_select", || {
         let deck = deck()?;
         if set.is_null() || which.is_null() || n < 1 {
-            return wrong(format!("{n} boxes, or NULL for them or for the result"));
+            return wrong(match n {
+                ..1 => format!("a set of {n} boxes; it has at least 1"),
+                _ if set.is_null() => "NULL for the set of boxes".into(),
+                _ => "NULL for the result, the index in the set".into(),
+            });
         }
         // SAFETY: below `n`, as the caller promises.
         let each = (0..n as usize).map(|i| unsafe { set.wrapping_add(i).read() });
@@ -311,10 +315,11 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
         }
         // SAFETY: as the caller promises.
         let handle = unsafe { handle(mbox) }?;
+        deck.may_have_descriptor(handle)?; // a call that is refused starts no thread
         let mut served = SERVED.lock();
         if !*served {
             let serve = || {
-                // It waits for what never comes, and so serves until the process ends.
+                // It waits for what never comes, and so serves until `deck_done` ends all waits.
                 let nothing = Key::Ticket(deck.waiting.ticket());
                 let _ = deck.wait(&[nothing], crate::deck::Until::Forever, || Ok(None::<()>));
             };
