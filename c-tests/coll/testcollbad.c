@@ -77,7 +77,8 @@ int main(int argc, char **argv) {
   else if (IS("kinds")) {
     if (last) gasnet_coll_gather(all, 0, a, b, 8, LOCALLY);
     else gasnet_coll_broadcast(all, a, 0, b, 8, LOCALLY);
-  } else if (IS("sizes")) gasnet_coll_exchange(all, a, b, last ? 16 : 8, LOCALLY);
+  } else if (IS("lengths")) gasnet_coll_broadcast(all, a, 0, b, last ? 8 : sizeof b, LOCALLY);
+  else if (IS("sizes")) gasnet_coll_exchange(all, a, b, last ? 16 : 8, LOCALLY);
   else if (IS("roots")) gasnet_coll_scatter(all, a, last ? 1 : 0, b, 100, LOCALLY);
   else if (IS("syncs")) gasnet_coll_gather_all(all, a, b, 4, last ? LOCALLY : LOCALLY ^ GASNET_COLL_IN_MYSYNC ^ GASNET_COLL_IN_ALLSYNC);
   else if (IS("elements")) gasnet_coll_init(0, 0, table, 1, 0), gasnet_coll_reduce(all, 0, a, b, 0, 0, 4, last ? 2 : 1, 0, 0, LOCALLY);

@@ -95,3 +95,15 @@ fn differ<A: Adapter>(cells: &Cells<A>, seq: u32, mine: &Description, member: us
         "collective {seq} of a team of {team}: node {me} called {mine}, node {other} called {theirs}"
     ))
 }
+
+/// Ends the job: what has come of node `rank` fits no call of this one. Without debug clients, calls that differ look like this.
+#[cold]
+pub(super) fn misfit(rank: u32, what: &str) -> ! {
+    crate::am::corrupt::corrupt(
+        rank,
+        &format!(
+            "{what}: the nodes called different collectives, or the same with other lengths, roots or flags, unless memory was overwritten; \
+             clients built with GASNET_DEBUG name the calls"
+        ),
+    )
+}

@@ -5,10 +5,10 @@
 
 #![allow(unsafe_code)] // client memory
 
+use super::audit::misfit;
 use super::cells;
 use super::landing::Landings;
 use crate::am::Am;
-use crate::am::corrupt::corrupt;
 use crate::am::library::{COLL_DATA, COLL_STORE, Library};
 use crate::am::source::Source;
 use crate::sci::Adapter;
@@ -28,6 +28,6 @@ fn on_data(landings: &Landings, source: u32, address: usize, bytes: Source) {
     // SAFETY: called only for memory that a receiver wants filled, and that it keeps until the landing is closed.
     let put = || unsafe { bytes.move_to(address as *mut u8) };
     if !landings.land(source, address, bytes.len(), put) {
-        corrupt(source, "bytes of a collective that were not asked for");
+        misfit(source, "bytes of a collective that were not asked for");
     }
 }

@@ -5,13 +5,13 @@
 //! as it can get.
 
 use super::area::CHUNK;
+use super::audit::misfit;
 use super::call::Call;
 use super::cells::{WORDS, Word};
 use super::description::{Description, MEETING};
 use super::tasks::{Task, Work};
 use super::team::TeamRef;
 use super::{Coll, Mapped};
-use crate::am::corrupt::corrupt;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -172,12 +172,12 @@ impl<A: Mapped> Phase<'_, A> {
         self.cx.team.cells.answered(self.seq, from, what)
     }
 
-    /// Ends the job: a member's memory holds a value that none of our senders writes. With debug clients, this may
-    /// also be the first sign of calls that differ.
+    /// Ends the job: a member's memory holds a value that none of our senders writes in this call. This may be the first
+    /// sign of calls that differ. Debug clients have said which.
     #[cold]
     pub fn corrupt(&self, from: usize, what: &str) -> ! {
         self.cx.team.compare(self.cx.coll.am);
-        corrupt(self.cx.team.cells.rank(from), what)
+        misfit(self.cx.team.cells.rank(from), what)
     }
 
     /// Waits for the answer word `what` of `from`.

@@ -3,13 +3,13 @@
 #![allow(unsafe_code)] // client memory and mapped regions
 
 use super::area::Block;
+use super::audit::misfit;
 use super::call::{Addresses, Call, Kind, flags};
 use super::cells::{CellPath, Cells};
 use super::phase::Context;
 use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, Mapped, mutual, select};
-use crate::am::corrupt::corrupt;
 use crate::base::error::{Error, bad_arg};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl<A: Mapped> Coll<A> {
                 return bad_arg(format_args!("process {rank} gives other members for this team"));
             }
             if !self.area.may_hold(&block, theirs) {
-                corrupt(rank, "a team's cells outside the collective region");
+                misfit(rank, "a team's cells outside the collective region");
             }
         }
         let path = |m: &u32| CellPath::new(parent.cells.rank(*m as usize), bases[*m as usize][0] as usize);
