@@ -63,6 +63,7 @@ int main(int argc, char **argv) {
   full = new_box("full", me, 100, 1);
   next = find_box("full", NEXT);
   EXPECT(0, deck_mbox_post_timed(full, msg, LONG_TIME));
+  EXPECT(0, deck_barrier()); /* all boxes are full */
   CHECK(deck_mbox_fd(empty) >= 0, "no descriptor"); /* the thread behind it ends, too */
   MUST(deck_sem_create(0, &sem));
   MUST(deck_thread_create(served, &over, &sleeper));
@@ -80,6 +81,7 @@ int main(int argc, char **argv) {
   while (!LOAD(&over)) usleep(1000);
   for (i = 0; i < CALLS; i++) {
     const int at_box = i <= SELECT || (i >= POST && i <= POST_NEXT); /* the box may go first */
+    if (i == JOIN && result[i] == 0) continue; /* the thread that it waits for has ended first */
     CHECK(result[i] == DECK_EINIT || (at_box && result[i] == DECK_EGONE), "%s gives %d (%s)", names[i], result[i],
           deck_strerror(result[i]));
   }
