@@ -59,8 +59,7 @@ impl Drop for Registered {
         // A node that was forked has a copy.
         if sys::pid() == self.1 {
             let _ = fs::remove_file(&self.0);
-            // The last one takes the directory along: it can be removed only while it is empty.
-            let _ = self.0.parent().map(fs::remove_dir);
+            let _ = self.0.parent().map(leave); // the last one takes the directory along
         }
     }
 }
@@ -72,7 +71,8 @@ impl Registered {
     }
 }
 
-// The directory, made if needed. `None`: there is none that only this user can write to. An agent gets another environment later.
+// The directory, which is there while it has an entry. `None`: there can be none that only this user can write to. An agent gets another
+// environment later.
 fn directory() -> Option<PathBuf> {
     static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
     DIRECTORY.get_or_init(find_directory).clone()
@@ -94,9 +94,22 @@ pub fn is_sessions() -> bool {
 
 fn checked(path: PathBuf) -> Option<PathBuf> {
     let _ = DirBuilder::new().mode(0o700).create(&path); // it may exist
-    let data = fs::symlink_metadata(&path).ok()?;
-    let own = data.is_dir() && data.uid() == sys::effective_user() && data.permissions().mode() & 0o077 == 0;
-    own.then_some(path)
+    if !is_own(&path).ok()? {
+        return None;
+    }
+    leave(&path); // who only looks leaves nothing behind
+    Some(path)
+}
+
+/// Only this user can write to the directory.
+fn is_own(path: &Path) -> std::io::Result<bool> {
+    let data = fs::symlink_metadata(path)?;
+    Ok(data.is_dir() && data.uid() == sys::effective_user() && data.permissions().mode() & 0o077 == 0)
+}
+
+/// Removes the directory if it has no entry. [`make_in`] makes it again.
+fn leave(directory: &Path) {
+    let _ = fs::remove_dir(directory);
 }
 
 /// A directory for files of this process. It goes away with this, or when the process has been killed, as an entry does.
@@ -118,7 +131,7 @@ impl Drop for Scratch {
         // A node that was forked has a copy.
         if sys::pid() == self.1 {
             let _ = fs::remove_dir_all(&self.0);
-            let _ = self.0.parent().map(fs::remove_dir); // as for an entry
+            let _ = self.0.parent().map(leave); // as for an entry
         }
     }
 }
@@ -141,7 +154,13 @@ fn make_in<T>(directory: &Path, mut make: impl FnMut() -> std::io::Result<T>) ->
     let start = Instant::now();
     loop {
         let _ = DirBuilder::new().mode(0o700).create(directory);
-        match make() {
+        let made = match is_own(directory) {
+            Ok(true) => make(),
+            // Somebody else has made it since `checked` has looked.
+            Ok(false) => return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied)),
+            Err(error) => Err(error),
+        };
+        match made {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
             made => return made,
         }
@@ -240,6 +259,7 @@ fn list_in(directory: &Path) -> Vec<Found> {
             _ => drop(fs::remove_file(file.path())), // its process was killed
         }
     }
+    leave(directory); // what was there may have been of processes that were killed
     all.sort_by_key(|found| (found.since, found.entry.id));
     all
 }
@@ -266,6 +286,19 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         drop(registered);
         assert!(!directory.exists(), "the last entry takes the directory along");
+    }
+
+    #[test]
+    fn who_only_looks_leaves_no_directory() {
+        let directory = std::env::temp_dir().join(format!("gasnet-sci-look-{}", sys::pid()));
+        let directory = checked(directory).unwrap();
+        assert!(!directory.exists(), "nobody has entered anything");
+        assert!(list_in(&directory).is_empty() && !directory.exists());
+        // A launcher that was killed has left its entry.
+        let registered = register_in(&directory, &entry(7, "/bin/a")).unwrap();
+        let stale = fs::read_to_string(registered.path()).unwrap().replace(&format!(" {} ", sys::pid()), " 4194303 ");
+        fs::write(registered.path(), stale).unwrap();
+        assert!(list_in(&directory).is_empty() && !directory.exists(), "the last look takes the directory along");
     }
 
     #[test]
@@ -309,6 +342,7 @@ mod tests {
         DirBuilder::new().create(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(checked(path.clone()), None);
+        assert!(register_in(&path, &entry(7, "/bin/a")).is_none(), "also if it was made after the look");
         let link = path.join("link");
         std::os::unix::fs::symlink("/tmp", &link).unwrap();
         assert_eq!(checked(link), None);
