@@ -11,17 +11,20 @@
 //!    maps only, and ends when idle.
 //! 4. A published word or packet rings its peer's bell when it arrives: the sender's own look came before.
 //! 5. A barrier delivers, and waits for the last acknowledgement. A read does that first. Unmapping delivers.
-//! 6. The DMA engine copies at once, and says `Done` at its time. Links are words that all nodes share, and a transfer of many lines
-//!    looks at them once per 4 KiB.
+//! 6. The DMA engine copies at once, and says `Done` at its time. Links have calendars that all nodes share: a transfer by DMA looks
+//!    at them once per 4 KiB, a write once per as many lines as may be under way.
 //! 7. What goes to each peer is counted.
 //!
 //! Must not know: messages, and which kind of adapter it wraps.
 
 mod core;
+#[cfg(test)]
+mod crowd;
 mod dma;
 mod engine;
 mod helper;
 mod interrupt;
+mod leave;
 pub mod links;
 mod maps;
 mod node;

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what the hardware's times are.
 
-#![cfg_attr(feature = "timed", allow(unsafe_code))] // the words of links, which lie in a mapped segment
+#![cfg_attr(feature = "timed", allow(unsafe_code))] // the calendars of links, which lie in a mapped segment
 
 use crate::base::config::Config;
 use crate::base::error::Error;
@@ -132,14 +132,14 @@ mod this {
         })
     }
 
-    /// The words of `count` links. Node 0 makes them, and all nodes map them.
+    /// The calendars of `count` links. Node 0 makes them, and all nodes map them.
     fn links(hosts: &Hosts, count: usize) -> Result<Links, Error> {
         if count == 0 {
             return Ok(Links::own(0));
         }
         let own = match hosts.node() {
             NodeId(0) => {
-                let own = hosts.create(LINKS, count * size_of::<u64>())?;
+                let own = hosts.create(LINKS, Links::bytes(count))?;
                 own.set_available()?;
                 Some(own)
             }
@@ -147,10 +147,10 @@ mod this {
         };
         let segment = hosts.connect(NodeId(0), LINKS, CONNECT)?;
         let map = segment.map(0, segment.len(), Placement::Anywhere)?;
-        let Some(words) = map.memory().filter(|_| segment.len() >= count * size_of::<u64>()) else {
-            return Err(Error::resource("the words of the links are not mapped"));
+        let Some(words) = map.memory().filter(|_| segment.len() >= Links::bytes(count)) else {
+            return Err(Error::resource("the calendars of the links are not mapped"));
         };
-        // SAFETY: page-aligned memory of at least so many words, mapped as long as `map` lives. Only `Links` uses it.
+        // SAFETY: page-aligned memory of at least so many bytes, mapped as long as `map` lives. Only `Links` uses it.
         Ok(unsafe { Links::mapped(words, count, Arc::new((map, segment, own))) })
     }
 }

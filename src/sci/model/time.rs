@@ -17,7 +17,7 @@ const LINE: usize = 64;
 const PIECE: usize = 16;
 
 /// The packets of a write of `len` bytes at `offset`, in their order: (packet, how many in a row).
-pub fn packets(offset: usize, len: usize) -> impl Iterator<Item = (Packet, usize)> {
+pub fn packets(offset: usize, len: usize) -> impl Iterator<Item = (Packet, usize)> + Clone {
     let end = offset + len;
     let (first, last) = (offset.next_multiple_of(LINE), end / LINE * LINE);
     let pieces = |from: usize, to: usize| if from < to { to.div_ceil(PIECE) - from / PIECE } else { 0 };
@@ -90,7 +90,12 @@ impl Parameters {
 
     /// One line with a message, from its store until it counts as arrived.
     pub fn message_of(&self, way: Way) -> f64 {
-        self.write(LINE, way) + self.message
+        self.message_behind(0.0, way)
+    }
+
+    /// The same behind a store barrier that took `waited`. The software of then made such a barrier too, so its time has it already.
+    pub fn message_behind(&self, waited: f64, way: Way) -> f64 {
+        self.write(LINE, way) + (self.message - waited).max(0.0)
     }
 
     /// A Long from its call until its handler begins, our own time aside: the payload, by DMA from `dma_min` bytes on, a barrier,
@@ -181,6 +186,8 @@ mod tests {
         assert_eq!(d339.read_of(1, NEXT, NEXT), 27_000.0);
         assert_eq!(2.0 * profile("d339-2004").message_of(NEXT), 17_400.0);
         assert_eq!(2.0 * profile("d312-deck").message_of(NEXT), 9_320.0);
+        assert_eq!(profile("d339-2004").message_behind(5_390.0, NEXT), 2_700.0 + 610.0);
+        assert_eq!(profile("d339").message_behind(5_390.0, NEXT), 2_700.0);
     }
 
     #[test]

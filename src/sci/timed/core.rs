@@ -2,16 +2,17 @@
 //!
 //! Must not know: what a store means; kinds of maps.
 
-use super::engine::{Transfer, TransferId};
+use super::engine::TransferId;
 use super::helper::{self, Helped, Helper};
+use super::leave::{self, Left, Packets};
 use super::links::{Burst, Links};
 use super::node::{Ring, Traffic, UnderWay};
 use crate::os::sys;
 use crate::sci::delayed::Waiting;
-use crate::sci::model::{Packet, Parameters, Topology, Way};
+use crate::sci::model::{Parameters, Topology, Way};
 use crate::sci::{Adapter, NodeId};
 use crate::sync::{AtomicU64, Ordering, fence};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,8 +35,6 @@ const NOTHING: u64 = u64::MAX;
 const LATE: f64 = 150_000.0;
 /// Below so many nanoseconds a waiting thread does not even yield.
 const SHORT: f64 = 3_000.0;
-/// Bytes of a long write or transfer that look at the links once.
-pub(super) const BURST: usize = 4 << 10;
 
 /// A node's hardware.
 pub(super) struct Core<A: Adapter> {
@@ -107,21 +106,23 @@ impl<A: Adapter> Core<A> {
         self.has_kept() && self.under_way.lock().kept.iter().any(|kept| kept.peer == peer)
     }
 
-    /// Sends packets that the CPU stores from `ready` on; the last of them has `store`. Waits until the last has left, because a CPU is
-    /// busy until then, and returns that time. `bytes` are counted, `late` is added to the arrival.
+    /// Sends packets that the CPU stores from `ready` on; the last of them has `store`. Waits until the first may leave, and again until
+    /// the last has left, because a CPU is busy until then, and returns that time. `bytes` are counted, `software` is what the software of
+    /// then needed for it.
     pub(super) fn send(
         self: &Arc<Self>,
         peer: usize,
         ready: f64,
-        packets: impl Iterator<Item = (Packet, usize)> + Clone,
+        packets: impl Packets,
         bytes: usize,
-        late: f64,
+        software: f64,
         store: Waiting<A::Remote>,
     ) -> f64 {
-        let mut state = self.under_way.lock();
+        let mut state = self.lock_when_free(packets.clone(), ready);
         let traffic = &mut state.peer(peer).traffic;
         packets.clone().for_each(|(packet, count)| traffic.packets(packet, count));
         traffic.pio += bytes as u64;
+        let late = state.late(software);
         let free = match self.setup.hardware.staged {
             true => self.send_staged(&mut state, peer, ready, bytes, late, store),
             false => self.send_packets(&mut state, peer, ready, packets, late, store),
@@ -131,6 +132,19 @@ impl<A: Adapter> Core<A> {
         self.call_helper();
         self.wait_until(free);
         free
+    }
+
+    /// The lock, at a moment when the first of the packets may leave: the links are asked then and not before.
+    fn lock_when_free(&self, packets: impl Packets, ready: f64) -> MutexGuard<'_, UnderWay<A>> {
+        loop {
+            let state = self.under_way.lock();
+            let first = leave::first(&state.issuer, &self.setup.hardware, packets.clone(), ready);
+            if self.setup.hardware.staged || first <= now() {
+                return state;
+            }
+            drop(state);
+            self.wait_until(first);
+        }
     }
 
     /// By the sum of stages. The caller waits until it has arrived.
@@ -156,25 +170,15 @@ impl<A: Adapter> Core<A> {
         state: &mut UnderWay<A>,
         peer: usize,
         ready: f64,
-        packets: impl Iterator<Item = (Packet, usize)> + Clone,
+        packets: impl Packets,
         late: f64,
         store: Waiting<A::Remote>,
     ) -> f64 {
         let (hardware, way) = (&self.setup.hardware, self.way(peer));
-        let count = |wanted: Packet| packets.clone().filter(|(p, _)| *p == wanted).map(|(_, n)| n).sum();
-        let burst = Burst::of_write(count(Packet::Line), count(Packet::Piece));
-        let (mut issue, mut arrive, mut waited) = (ready, 0.0, None);
-        for (packet, count) in packets {
-            for _ in 0..count {
-                issue = state.issuer.next(hardware, packet, issue);
-                let waited = *waited.get_or_insert_with(|| self.pass(peer, burst, issue));
-                let there = issue + hardware.flight(packet, way) + waited;
-                state.issuer.sent(hardware, issue, there + hardware.back);
-                arrive = there.max(arrive);
-            }
-        }
+        let pass = |burst, at| self.pass(peer, burst, at);
+        let Left { last, arrive } = leave::packets(&mut state.issuer, hardware, way, packets, ready, pass);
         state.keep(peer, arrive, late, store);
-        issue
+        last
     }
 
     /// Notes when something is to be done next. Under the lock.
@@ -246,10 +250,12 @@ impl<A: Adapter> Core<A> {
         if self.is_instant {
             return;
         }
+        let begin = now();
         let end = self.under_way.lock().issuer.all_acknowledged();
         self.wait_until(end);
+        let mut state = self.under_way.lock();
+        state.barrier_took(end - begin);
         if self.has_kept() {
-            let mut state = self.under_way.lock();
             state.deliver_all(&self.adapter, end);
             self.note_next(&state);
         }
@@ -295,20 +301,10 @@ impl<A: Adapter> Core<A> {
                 transfer.time += hardware.staged_write(transfer.len, self.way(transfer.peer));
                 transfer.left = transfer.len;
             } else {
-                self.send_burst(transfer);
+                let peer = transfer.peer;
+                leave::dma(transfer, hardware, |burst, at| self.pass(peer, burst, at));
             }
         }
-    }
-
-    /// The next burst leaves: as fast as the engine is, or as the links are.
-    fn send_burst(&self, transfer: &mut Transfer) {
-        let hardware = &self.setup.hardware;
-        let len = BURST.min(transfer.len - transfer.left);
-        let burst = Burst::of_write(len.div_ceil(64), 0);
-        let waited = self.pass(transfer.peer, burst, transfer.time);
-        let passing = burst.on_way as f64 * 1000.0 / hardware.link;
-        transfer.time += (len as f64 * 1000.0 / hardware.rate).max(waited + passing);
-        transfer.left += len;
     }
 }
 

@@ -4,16 +4,14 @@
 
 #![allow(unsafe_code)] // mapped memory, client memory
 
-use super::core::{BURST, Core, now};
+use super::core::{Core, now};
+use super::leave::{self, LINE};
 use super::links::Burst;
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::model::{Packet, packets};
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, pio};
 use std::iter::once;
 use std::sync::Arc;
-
-/// Bytes of a line.
-const LINE: usize = 64;
 
 /// A peer's segment that this node connected to.
 pub struct TimedSegment<A: Adapter> {
@@ -83,7 +81,7 @@ impl<A: Adapter> TimedMap<A> {
         offset: usize,
         store: Store,
         bytes: usize,
-        late: f64,
+        software: f64,
     ) -> f64 {
         let waiting = Waiting { map: self.inner.clone(), offset, store };
         if self.core().is_instant {
@@ -94,7 +92,7 @@ impl<A: Adapter> TimedMap<A> {
             waiting.deliver();
             return ready;
         }
-        self.core().send(self.peer, ready, packets, bytes, late, waiting)
+        self.core().send(self.peer, ready, packets, bytes, software, waiting)
     }
 
     /// A write or fill of `len` bytes, which are inside. `store` stores a part at once; `bytes` makes the bytes of a part that is
@@ -107,17 +105,17 @@ impl<A: Adapter> TimedMap<A> {
         bytes: impl Fn(usize, usize) -> Vec<u8>,
     ) -> Result<(), SciError> {
         let (end, mut at, mut ready) = (offset + len, offset, now());
-        let burst = if self.core().setup.hardware.staged { len } else { BURST };
+        let hardware = &self.core().setup.hardware;
+        let burst = if hardware.staged { len } else { leave::pio_burst(hardware) };
         while at < end {
             let part = if end - at > burst { (at + burst) / LINE * LINE - at } else { end - at };
             // Of the last burst the last line is kept; all of a burst, if it would pass what is kept already.
             let last = if at + part == end { at.max((end - 1) / LINE * LINE) } else { at + part };
             let kept = if self.core().has_kept_for(self.peer) { at } else { last };
             store(at, kept - at)?;
-            let packets = packets(at, part).collect::<Vec<_>>();
             let bytes = Store::Bytes(bytes(kept, at + part - kept));
             // The next burst follows at once: what the host takes meanwhile is not the hardware's.
-            ready = self.send(ready, packets.into_iter(), kept, bytes, part, 0.0);
+            ready = self.send(ready, packets(at, part), kept, bytes, part, 0.0);
             at += part;
         }
         Ok(())
@@ -135,8 +133,7 @@ impl<A: Adapter> RemoteMap for TimedMap<A> {
         while at < end {
             let part = end.min((at / LINE + 1) * LINE) - at;
             let words = &words[(at - offset) / 8..][..part / 8];
-            let packets = packets(at, part).collect::<Vec<_>>();
-            ready = self.send(ready, packets.into_iter(), at, Store::Words(words.to_vec()), part, 0.0);
+            ready = self.send(ready, packets(at, part), at, Store::Words(words.to_vec()), part, 0.0);
             at += part;
         }
     }
@@ -193,12 +190,13 @@ impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
         }
         self.barrier();
         let (hardware, mut time, mut at) = (&core.setup.hardware, now(), 0);
-        let burst = if hardware.staged { len } else { BURST };
+        let burst = if hardware.staged { len } else { LINE };
         while at < len {
             let part = burst.min(len - at);
             let lines = part.div_ceil(LINE);
-            time += core.pass(self.peer, Burst::of_requests(lines), time);
-            time += core.pass_back(self.peer, Burst::of_data(lines), time);
+            // Request and data ask for their links at the same time: what is far in the future must not keep a link from others.
+            let request = core.pass(self.peer, Burst::of_requests(lines), time);
+            time += request.max(core.pass_back(self.peer, Burst::of_data(lines), time));
             time += hardware.read_of(part, core.way(self.peer), core.way_back(self.peer));
             core.wait_until(time);
             // SAFETY: the caller promises that `to` is writable for `len` bytes, of which this is a part.

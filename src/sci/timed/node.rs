@@ -79,11 +79,30 @@ pub(super) struct UnderWay<A: Adapter> {
     pub(super) kept: VecDeque<Kept<A>>,
     pub(super) engine: Engine,
     peers: Vec<Peer<A>>,
+    /// How long this node has waited in store barriers since it stored something last.
+    barrier: f64,
 }
 
 impl<A: Adapter> UnderWay<A> {
     pub(super) fn new() -> Self {
-        UnderWay { issuer: Issuer::default(), kept: VecDeque::new(), engine: Engine::default(), peers: Vec::new() }
+        UnderWay {
+            issuer: Issuer::default(),
+            kept: VecDeque::new(),
+            engine: Engine::default(),
+            peers: Vec::new(),
+            barrier: 0.0,
+        }
+    }
+
+    /// A store barrier has waited for `time`.
+    pub(super) fn barrier_took(&mut self, time: f64) {
+        self.barrier += time.max(0.0);
+    }
+
+    /// How much later than its packet a store counts as arrived, for which the software of then needed `software`. A barrier directly before it was
+    /// made by that software as well, so its time is in `software` already.
+    pub(super) fn late(&mut self, software: f64) -> f64 {
+        (software - std::mem::take(&mut self.barrier)).max(0.0)
     }
 
     pub(super) fn peer(&mut self, peer: usize) -> &mut Peer<A> {
@@ -155,5 +174,23 @@ impl<A: Adapter> UnderWay<A> {
             of.traffic.irq += 1;
             bell.trigger();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sci::heap::Heap;
+
+    #[test]
+    fn the_software_of_a_message_has_made_the_barrier_before_it() {
+        let mut state = UnderWay::<Heap>::new();
+        assert_eq!(state.late(6000.0), 6000.0);
+        state.barrier_took(5390.0);
+        state.barrier_took(-10.0); // all was acknowledged
+        assert_eq!(state.late(6000.0), 610.0);
+        assert_eq!(state.late(6000.0), 6000.0, "it was before another store");
+        state.barrier_took(6001.0);
+        assert_eq!(state.late(6000.0), 0.0);
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // the sources and targets of transfers
 
-use super::links::Links;
+use super::links::{Links, span_of};
 use super::*;
 use crate::os::sys::clock_ns;
 use crate::sci::heap::{Heap, HeapFabric};
@@ -206,6 +206,27 @@ fn rule_6_transfers_that_share_a_link_share_its_rate() {
     });
     let passed = clock_ns() - start;
     assert!(passed >= 2_000_000, "2 x 64 KiB at 64 MB/s of payload take 2 ms: {passed}");
+}
+
+#[test]
+fn rule_6_a_packet_that_may_not_leave_yet_has_taken_no_time_of_a_link() {
+    // The second word leaves when the first one is acknowledged, after 0.2 s.
+    let slow = Parameters { outstanding: 1, latency16: 1e8, back: 1e8, map: 0.0, ..profile("d339") };
+    let nodes = heaps(&slow, Topology::Ring(2));
+    let Pair { map, .. } = connected(&nodes);
+    let links = &nodes[1].core.setup.links;
+    thread::scope(|scope| {
+        let sender = scope.spawn(move || (0..2).for_each(|i| map.publish(8 * i, 1)));
+        while !sender.is_finished() {
+            let booked = [0, 1].map(|link| links.last_span(link));
+            let now = (clock_ns() as f64 / span_of(&slow)) as u64;
+            assert!(
+                booked.iter().all(|span| *span <= now + 1),
+                "time of links is taken in spans {booked:?}, now is {now}"
+            );
+            thread::yield_now();
+        }
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::super::plan::{self, Job};
 use super::super::result::{Host, Report, Row};
 use super::super::tricks::Tricks;
 use super::super::{hosts, jobs};
-use super::raw::Fabric;
+use super::raw::{By, Fabric};
 use super::{documents, row};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
@@ -111,15 +111,17 @@ impl Run {
     /// Streams on a ring of four, of which all pass the link from position 1 to 2.
     fn shared_links(&mut self, scaled: &Parameters) -> io::Result<()> {
         let fabric = Fabric::new(4, scaled, Topology::Ring(4))?;
-        let link = self.hardware.link * 64.0 / 88.0;
-        for (streams, ends) in [("two", &[(0, 2), (1, 3)][..]), ("three", &[(0, 2), (1, 3), (3, 2)])] {
-            let count = self.count(self.hardware.dma(STREAM, NEXT)).max(3);
-            let rate = fabric.streams(ends, STREAM, count)? * 1e3 * self.scale;
-            let alone = STREAM as f64 * 1e3 / self.hardware.dma(STREAM, NEXT);
-            let operation = format!("{streams} DMA streams over one link, together");
-            let model = link.min(alone * ends.len() as f64);
-            for (who, rate) in [(self.who, rate), ("model", model)] {
-                self.rows.push(Row { nodes: 4, ..row("sci", &operation, who, STREAM, "MB/s", &[rate]) });
+        let (hardware, link) = (self.hardware.clone(), self.hardware.link * 64.0 / 88.0);
+        for (name, by, time) in
+            [("DMA", By::Dma, hardware.dma(STREAM, NEXT)), ("PIO", By::Pio, hardware.write(STREAM, NEXT))]
+        {
+            for (streams, ends) in [("two", &[(0, 2), (1, 3)][..]), ("three", &[(0, 2), (1, 3), (3, 2)])] {
+                let rate = fabric.streams(ends, by, STREAM, self.count(time))? * 1e3 * self.scale;
+                let operation = format!("{streams} {name} streams over one link, together");
+                let model = link.min(STREAM as f64 * 1e3 / time * ends.len() as f64);
+                for (who, rate) in [(self.who, rate), ("model", model)] {
+                    self.rows.push(Row { nodes: 4, ..row("sci", &operation, who, STREAM, "MB/s", &[rate]) });
+                }
             }
         }
         Ok(())
@@ -157,7 +159,7 @@ impl Run {
         let written = hardware.write(bytes, NEXT) + hardware.barrier_after();
         match operation {
             _ if operation.starts_with("short") => 2.0 * message,
-            _ if operation.starts_with("medium") => 2.0 * (written + message),
+            _ if operation.starts_with("medium") => 2.0 * (written + hardware.message_behind(written, NEXT)),
             _ if operation.starts_with("long request") => 2.0 * hardware.long(bytes, dma_min, NEXT),
             _ if operation.starts_with("long flood") => hardware.long(bytes, dma_min, NEXT) - message,
             // A put over messages is a message or a Long, and the answer.

@@ -37,6 +37,16 @@ struct Node {
     local: <Shm as Adapter>::Local,
 }
 
+/// A peer's segment, and its map.
+type Connected = (TimedSegment<Shm>, TimedMap<Shm>);
+
+/// How a stream goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Dma,
+    Pio,
+}
+
 fn other(error: SciError) -> io::Error {
     io::Error::other(error.to_string())
 }
@@ -60,7 +70,7 @@ impl Fabric {
         Ok(Fabric { nodes: (0..nodes).map(node).collect::<Result<_, _>>().map_err(other)? })
     }
 
-    fn connect(&self, from: usize, to: u16) -> io::Result<(TimedSegment<Shm>, TimedMap<Shm>)> {
+    fn connect(&self, from: usize, to: u16) -> io::Result<Connected> {
         let segment = self.nodes[from].adapter.connect(NodeId(to), ID, Duration::ZERO).map_err(other)?;
         let map = segment.map(0, SEGMENT, Placement::Anywhere).map_err(other)?;
         Ok((segment, map))
@@ -91,19 +101,27 @@ impl Fabric {
 
     /// Nanoseconds of each of `count` DMA transfers from node 1 to node 0, until they are done.
     pub fn dma(&self, bytes: usize, count: u64) -> io::Result<Vec<f64>> {
-        let (segment, _map) = self.connect(1, 0)?;
-        (0..count).map(|_| self.stream(1, &segment, bytes, 1)).collect()
+        let to = self.connect(1, 0)?;
+        (0..count).map(|_| self.stream(1, &to, By::Dma, bytes, 1)).collect()
     }
 
-    /// Nanoseconds of `count` DMA transfers, one after the other.
-    fn stream(&self, from: usize, to: &TimedSegment<Shm>, bytes: usize, count: u64) -> io::Result<f64> {
+    /// Nanoseconds of `count` transfers, one after the other.
+    fn stream(&self, from: usize, to: &Connected, by: By, bytes: usize, count: u64) -> io::Result<f64> {
+        let (segment, map) = to;
         let (queue, source) = (self.nodes[from].adapter.dma_queue(1).map_err(other)?, vec![1u64; bytes / 8]);
+        let source = source.as_ptr().cast();
         let start = sys::clock_ns();
         for _ in 0..count {
+            if by == By::Pio {
+                // SAFETY: a vector's bytes.
+                unsafe { map.write(0, source, bytes) }.map_err(other)?;
+                continue;
+            }
             // SAFETY: the source outlives the wait.
-            let ticket = unsafe { queue.enqueue(source.as_ptr().cast(), to, 0, bytes) }.map_err(other)?;
+            let ticket = unsafe { queue.enqueue(source, segment, 0, bytes) }.map_err(other)?;
             assert_eq!(queue.wait(ticket, LONG).map_err(other)?, DmaState::Done);
         }
+        map.barrier();
         Ok((sys::clock_ns() - start) as f64)
     }
 
@@ -120,19 +138,18 @@ impl Fabric {
         (0..count).map(one).collect()
     }
 
-    /// Bytes per nanosecond of streams of DMA transfers at the same time, all together; each is (from, to).
-    pub fn streams(&self, streams: &[(usize, u16)], bytes: usize, count: u64) -> io::Result<f64> {
+    /// Bytes per nanosecond of streams of transfers at the same time, all together; each is (from, to).
+    pub fn streams(&self, streams: &[(usize, u16)], by: By, bytes: usize, count: u64) -> io::Result<f64> {
         let connected = streams.iter().map(|(from, to)| self.connect(*from, *to)).collect::<io::Result<Vec<_>>>()?;
         let start = Barrier::new(streams.len());
-        let one = |from: usize, segment: &TimedSegment<Shm>| {
+        let one = |from: usize, to: &Connected| {
             start.wait();
-            self.stream(from, segment, bytes, count)
+            self.stream(from, to, by, bytes, count)
         };
         let one = &one;
         let took: Vec<f64> = thread::scope(|scope| {
             let pairs = streams.iter().zip(&connected);
-            let threads: Vec<_> =
-                pairs.map(|((from, _), (segment, _))| scope.spawn(move || one(*from, segment))).collect();
+            let threads: Vec<_> = pairs.map(|((from, _), to)| scope.spawn(move || one(*from, to))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a stream does not panic")).collect::<io::Result<_>>()
         })?;
         Ok(took.iter().map(|time| bytes as f64 * count as f64 / time).sum())
