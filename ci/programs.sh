@@ -152,6 +152,7 @@ deck-testgive-beside   |         | noise
 deck-testmany          |         |
 deck-testmany-beside   |         |
 deck-testfair          |         |
+deck-testall           | 5       |
 deck-testroom          |         |
 deck-testroom-beside   |         |
 deck-testduties        |         |
