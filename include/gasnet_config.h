@@ -12,6 +12,9 @@
 #define GASNET_RELEASE_VERSION_MINOR 8
 #define GASNET_RELEASE_VERSION_PATCH 0
 #define GASNETI_RELEASE_VERSION 2025.8.0
+/* The specification of GASNet-EX, which gasnetex.h gives clients as GEX_SPEC_VERSION_*. UPC++'s configure reads it here. */
+#define GASNETI_EX_SPEC_VERSION_MAJOR 0
+#define GASNETI_EX_SPEC_VERSION_MINOR 19
 #define GASNETI_BUILD_ID "gasnet-sci"
 #define GASNETI_CONFIGURE_ARGS "'--conduit=sci'"
 

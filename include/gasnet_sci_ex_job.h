@@ -174,7 +174,8 @@ GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t r
                                                        uintptr_t *size_p) {
   size_t size = 0;
   const int found = gasneti_sci_bound_segment(tm, rank, owner_p, local_p, &size);
-  if (found && size_p != NULL) *size_p = size;
+  /* Also where there is none: a compiler that sees this inline would warn a client whose variable is set on one way only. */
+  if (size_p != NULL) *size_p = size;
   return !found;
 }
 #define GASNETI_SCI_EX_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                        \

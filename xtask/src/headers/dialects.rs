@@ -6,7 +6,7 @@ use super::compile::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
-pub const PUBLIC: [&str; 11] = [
+pub const PUBLIC: [&str; 13] = [
     "gasnet.h",
     "gasnetex.h",
     "gasnet_tools.h",
@@ -17,6 +17,8 @@ pub const PUBLIC: [&str; 11] = [
     "gasnet_mk.h",
     "gasnet_fwd.h",
     "gasnet_portable_platform.h",
+    "portable_platform.h",
+    "portable_inttypes.h",
     "deck.h",
 ];
 
@@ -24,7 +26,8 @@ pub const PUBLIC: [&str; 11] = [
 const ORDERED: [&str; 5] = ["gasnet.h", "gasnetex.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_coll.h"];
 
 /// Those that gasnet_tools.h may follow, and those that say nothing about the order.
-const NEUTRAL: [&str; 3] = ["gasnet_fwd.h", "gasnet_portable_platform.h", "deck.h"];
+const NEUTRAL: [&str; 5] =
+    ["gasnet_fwd.h", "gasnet_portable_platform.h", "portable_platform.h", "portable_inttypes.h", "deck.h"];
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 const STANDARDS: [&str; 6] = ["c99", "c11", "c17", "c++11", "c++17", "c++20"];
