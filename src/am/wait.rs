@@ -11,6 +11,7 @@
 //!    client computes, and nothing happens. If it took less, the client waits, and the library yields.
 //! 4. A pause before the first of these polls (long computing, a handler, time that another process had the core) may make one
 //!    wait look like computing. The next reading, as many polls later, corrects that.
+//! 5. A client that asks to spin has counted the nodes of its host. If nodes of other hosts are on its cores, it gets the default.
 //!
 //! Yields are bounded by time as well as by number. On a core that others use, a yield may last their whole time slice, and a
 //! sleeper is served sooner than a thread that yields. So a yield counts as often as it took shares of `YIELD_TIME`.
@@ -128,8 +129,10 @@ pub struct Waiter {
     yields: u32,
     pauses: u32,
     gap: u32,
-    /// This host has fewer cores for the job than nodes.
+    /// This machine has fewer cores for the job than nodes.
     shared: bool,
+    /// The client cannot know that (rule 5).
+    among_unseen: bool,
     missed: Missed,
     /// Where the clock starts.
     start: Instant,
@@ -178,7 +181,7 @@ const GAP: Duration = Duration::from_nanos(40);
 const MOST_PAUSES: u32 = 4;
 
 impl Waiter {
-    /// A waiter for one of `nodes` nodes, `locals` of which share `cores` cores of this host. `spin` overrides the number of
+    /// A waiter for one of `nodes` nodes, `locals` of which share `cores` cores of this machine. `spin` overrides the number of
     /// failed polls before yielding.
     pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = locals > cores;
@@ -198,6 +201,7 @@ impl Waiter {
             pauses: if shared { 0 } else { PAUSES },
             gap: if shared { 1 } else { pauses_in(GAP) },
             shared,
+            among_unseen: false,
             missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },
             start: Instant::now(),
             yielded: AtomicU64::new(0),
@@ -213,8 +217,15 @@ impl Waiter {
         self
     }
 
+    /// The same waiter for a node that shares its cores with nodes of hosts that are this machine, too (rule 5).
+    pub fn among_unseen(mut self) -> Waiter {
+        self.among_unseen = true;
+        self
+    }
+
     /// `gasnet_set_waitmode`.
     pub fn set_mode(&self, mode: Mode) {
+        let mode = if mode == Mode::Spin && self.among_unseen { Mode::SpinBlock } else { mode };
         self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
     }
 
@@ -481,13 +492,6 @@ fn pauses_in(time: Duration) -> u32 {
 /// `available_parallelism`).
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
-}
-
-/// Number of cores for this job's nodes, whose affinity masks name `together` CPUs, and this node's mask `own` of them. The
-/// cgroup's quota may cut it. Nodes that a launcher binds to one core each do not share it.
-pub fn shared_cores(together: u32, own: u32) -> u32 {
-    // A quota shows: fewer cores than our own mask has.
-    if own == 0 || cores() < own { cores() } else { together.max(own) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Each host of a job has one memfd, which its nodes inherit, or under PMIx open. It never is a file with a name. Its head is the [`JobHeader`]; what
 //! follows at [`crate::boot::JobMemory::fabric_offset`] belongs to the SCI fabric.
 
+pub mod crowd;
 pub mod environment;
 pub mod limits;
 pub mod places;

@@ -3,11 +3,12 @@
 
 #![allow(unsafe_code)] // regions and client memory
 
+use super::crowd::{self, Crowd};
 use super::places::Places;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::am::wait::{self, Waiter};
+use crate::am::wait::Waiter;
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
@@ -222,7 +223,7 @@ impl Job {
         let max_local = limits::max_segment_part(asked, places.locals, nodes);
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
-        memory.header().add_cpus(&cpus);
+        crowd::publish(&*boot, memory.header(), &cpus)?;
         boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
         boot.fence()?;
         let header = *memory.header();
@@ -255,8 +256,9 @@ impl Job {
             queue: adapter.dma_queue(64)?,
             library,
         };
-        let cores = wait::shared_cores(memory.header().cpus(), cpus.len() as u32);
-        let waiter = Waiter::new(nodes, places.locals, cores, config.spin);
+        let crowd = Crowd::of(&*boot, memory.header(), &places, &cpus)?;
+        let waiter = Waiter::new(nodes, crowd.nodes, crowd.cores, config.spin);
+        let waiter = if crowd.is_hidden { waiter.among_unseen() } else { waiter };
         let is_sole = !client.threaded && places.locals == nodes;
         let waiter = if is_sole { waiter.sole_thread() } else { waiter };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
@@ -268,7 +270,7 @@ impl Job {
         let plan = if trace::is_wanted(&config, me) { plan.with_later_stages_only() } else { plan };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
-        let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, cores));
+        let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
         let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
         boot.fence()?; // after this all nodes have read the environment
         drop(environment);

@@ -26,6 +26,11 @@ pub fn user() -> Option<String> {
     unsafe { std::ffi::CStr::from_ptr(name) }.to_str().ok().map(String::from)
 }
 
+/// The number that the kernel drew at its start; empty if it does not say. Hosts with equal numbers are one machine.
+pub fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_string()
+}
+
 /// Name of this host; `?` if it has none.
 pub fn name() -> &'static CString {
     static NAME: OnceLock<CString> = OnceLock::new();

@@ -58,6 +58,19 @@ fn polls_of_nodes_that_share_cores_yield_whatever_is_beside_them() {
 }
 
 #[test]
+fn a_client_that_asks_to_spin_beside_nodes_that_it_cannot_see_yields_all_the_same() {
+    stop_the_clock(3_000_000);
+    let seen = Waiter::new(4, 4, 2, None);
+    seen.set_mode(Mode::Spin);
+    assert_eq!(yields_in(&seen, MISSES_SHARED * 100, 5), 0, "it has counted them");
+    assert_eq!(seen.spins(), u32::MAX);
+    let unseen = Waiter::new(4, 4, 2, None).among_unseen();
+    unseen.set_mode(Mode::Spin);
+    assert_eq!(yields_in(&unseen, MISSES_SHARED * 100, 5), 100);
+    assert_eq!(unseen.spins(), SPIN_SHARED);
+}
+
+#[test]
 fn a_poll_in_a_job_of_one_node_never_yields() {
     stop_the_clock(3_000_000);
     let waiter = Waiter::new(1, 1, 1, None);
@@ -166,14 +179,6 @@ fn the_look_between_arming_and_sleeping_is_a_complete_one() {
         "it found something: that is progress"
     );
     assert_eq!(interrupt.0.get(), 0, "and no sleep follows");
-}
-
-#[test]
-fn nodes_bound_to_a_core_each_do_not_share_it() {
-    assert_eq!(shared_cores(300, cores()), 300);
-    assert_eq!(shared_cores(300, cores() + 1), cores(), "a quota");
-    assert_eq!(shared_cores(0, 0), cores(), "the system did not say");
-    assert_eq!(shared_cores(0, cores()), cores(), "numbers that were not counted");
 }
 
 #[test]

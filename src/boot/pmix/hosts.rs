@@ -14,8 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// Where the calling process runs. Processes with equal keys can share memory: one boot of one kernel, one numbering of
 /// processes, one user. `asked`: a name that the user gives this host; processes with different names share nothing.
 pub fn key(asked: Option<&str>) -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_string();
-    let boot = read("/proc/sys/kernel/random/boot_id");
+    let boot = crate::os::host::boot_id();
     let processes = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let where_it_is = format!("{boot} {} {}", processes.display(), sys::effective_user());
     match asked {
