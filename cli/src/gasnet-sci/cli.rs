@@ -18,6 +18,7 @@ pub fn command() -> Command {
         .subcommand(page())
         .subcommand(place())
         .subcommand(tune())
+        .subcommand(tree())
         .subcommand(
             Command::new("jobs")
                 .about("The jobs on this host: those that were started here, and those of other hosts that have nodes here")
@@ -268,4 +269,37 @@ fn tune() -> Command {
         )
         .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
         .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))
+}
+
+fn tree() -> Command {
+    Command::new("tree")
+        .about("Writes build trees of GASNet, for clients whose build takes one instead of an installation: UPC++")
+        .after_help(
+            "DIR/opt and DIR/debug are what a build of GASNet leaves: gasnet_config.h, NAME-conduit with its make fragments, \
+             config.status, bin with the launcher, and a Makefile whose targets have nothing to do, but for install. The \
+             libraries and headers stay those of the installation. The tree must be writable for who builds the client.\n\n\
+             UPC++, in a build directory of its own for each: configure --with-gasnet=DIR/opt --enable-single=opt \
+             --with-default-network=smp, and debug instead of opt.",
+        )
+        .arg(
+            Arg::new("directory")
+                .value_name("DIR")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("where the trees are written; what an earlier call wrote there is replaced"),
+        )
+        .arg(
+            Arg::new("as")
+                .long("as")
+                .value_name("NAME")
+                .default_value("smp")
+                .help("the conduit that the client's build knows"),
+        )
+        .arg(
+            Arg::new("installation")
+                .long("installation")
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("the installation that the trees use [default: the one of this command]"),
+        )
 }

@@ -18,6 +18,7 @@ mod report;
 #[cfg(not(feature = "timed"))]
 #[path = "../shared/timed.rs"]
 mod timed;
+mod tree;
 mod tune;
 
 use gasnet_sci::base::config::table;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Some(("page", options)) => page::run(options),
         Some(("place", options)) => place::run(options),
         Some(("tune", options)) => tune::run(options),
+        Some(("tree", options)) => tree::run(options),
         Some(("jobs", _)) => jobs::list(),
         Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {

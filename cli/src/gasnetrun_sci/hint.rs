@@ -67,7 +67,10 @@ fn for_memory(status: i32) -> Option<String> {
 /// The shared library that is installed with this command.
 fn own_library() -> Option<PathBuf> {
     let here = std::env::current_exe().and_then(std::fs::canonicalize).ok()?;
-    std::fs::canonicalize(here.parent()?.join("../lib").join(OsStr::from_bytes(LIBRARY))).ok()
+    // The second is Debian's.
+    let directories = ["../lib".to_string(), format!("../lib/{}-linux-gnu", std::env::consts::ARCH)];
+    let file = |directory: &String| Some(here.parent()?.join(directory).join(OsStr::from_bytes(LIBRARY)));
+    directories.iter().find_map(|directory| std::fs::canonicalize(file(directory)?).ok())
 }
 
 // No node has joined: the program was not linked with the library, or the loader did not find it.
