@@ -83,7 +83,7 @@ fn machine_of(cards: &[Card], me: usize) -> (u32, u32) {
 
 /// Number of cores for nodes whose affinity masks name `together` CPUs, and this node's mask `own` of them. The
 /// cgroup's quota may cut it. Nodes that a launcher binds to one core each do not share it.
-fn cores(together: u32, own: u32) -> u32 {
+pub(crate) fn cores(together: u32, own: u32) -> u32 {
     // A quota shows: fewer cores than our own mask has.
     if own == 0 || wait::cores() < own { wait::cores() } else { together.max(own) }
 }

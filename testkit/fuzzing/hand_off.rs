@@ -64,7 +64,7 @@ fn words(input: &mut Input<'_>) {
     for me in 0..NODES {
         let _ = check_agreement(me, &cards);
     }
-    let cores = crate::am::wait::shared_cores(header.cpus(), input.any() as u32);
+    let cores = crate::job::crowd::cores(header.cpus(), input.any() as u32);
     assert!(cores > 0, "each node has a core at least");
     let _ = crate::am::wait::Waiter::new(NODES, NODES, cores, None);
     let _ = boot::put_words(&shared, KEY, &cards[0]);
