@@ -8,6 +8,7 @@ use super::messages;
 use super::pace::Kind;
 use super::state::Due;
 use crate::am::corrupt::corrupt;
+use crate::os::sys;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
 use smallvec::SmallVec;
@@ -68,9 +69,9 @@ impl<A: Adapter> Deck<A> {
         if kind == Kind::Post && self.pace.is_turn_over(call) {
             self.am.waiter.offer_core();
         }
-        if self.pace.look(call, kind) {
+        if self.pace.look(call, kind, sys::counter()) {
             self.am.poll();
-            self.pace.polled(call);
+            self.pace.polled(call, sys::counter());
         }
     }
 

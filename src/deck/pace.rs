@@ -8,7 +8,6 @@
 //!
 //! Must not know: what the calls do, the engine (`due.rs` looks after others at this pace).
 
-use crate::os::sys;
 use crate::sync::{AtomicU64, Ordering};
 
 /// One in so many retrievals polls. With one in 16, a receiver's polls brought messages faster than it retrieved them: the box filled up, and
@@ -74,9 +73,9 @@ impl Pace {
         (call, is_due(&self.next_look, call, CALLS_PER_LOOK))
     }
 
-    /// A look is due at this call. Is a poll?
-    pub(super) fn look(&self, call: u64, kind: Kind) -> bool {
-        let is_slow = self.is_slow(call);
+    /// A look is due at this call, at `time` by the processor's counter. Is a poll?
+    pub(super) fn look(&self, call: u64, kind: Kind, time: u64) -> bool {
+        let is_slow = self.is_slow(call, time);
         let wait = if is_slow { 1 } else { CALLS_PER_LOOK };
         self.next_look.store(call.wrapping_add(wait), Ordering::Relaxed); // Relaxed: a hint
         is_slow || (kind == Kind::Retrieval && is_due(&self.next_poll, call, CALLS_PER_POLL))
@@ -92,8 +91,8 @@ impl Pace {
     }
 
     /// Calls since the last look took long.
-    fn is_slow(&self, call: u64) -> bool {
-        let (time, last) = (sys::counter(), self.last_time.load(Ordering::Relaxed)); // Relaxed: a hint
+    fn is_slow(&self, call: u64, time: u64) -> bool {
+        let last = self.last_time.load(Ordering::Relaxed); // Relaxed: a hint
         let calls = call.wrapping_sub(self.last_call.load(Ordering::Relaxed)); // Relaxed: a hint
         self.note(call, time);
         time.wrapping_sub(last) > calls.saturating_mul(SLOW)
@@ -116,10 +115,10 @@ impl Pace {
         self.last_time.store(time, Ordering::Relaxed);
     }
 
-    /// This call has polled. The time that the poll took is not the program's.
-    pub(super) fn polled(&self, call: u64) {
+    /// This call has polled, until `time`. What the poll took is not the program's.
+    pub(super) fn polled(&self, call: u64, time: u64) {
         self.next_poll.store(call.wrapping_add(CALLS_PER_POLL), Ordering::Relaxed); // Relaxed: a hint
-        self.note(call, sys::counter());
+        self.note(call, time);
     }
 }
 
@@ -127,16 +126,21 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The calls among the next `calls` that poll, if each takes `ticks`.
+    /// What a poll takes, in ticks.
+    const POLL: u64 = 50 * SLOW;
+
+    /// The calls among the next `calls` that poll, if each takes `ticks` beside that.
     fn polls(pace: &Pace, kind: Kind, calls: u64, ticks: u64) -> Vec<u64> {
+        let mut time = pace.last_time.load(Ordering::Relaxed).wrapping_add(1 << 20);
+        pace.last_time.store(time, Ordering::Relaxed);
+        pace.last_call.store(pace.calls.load(Ordering::Relaxed), Ordering::Relaxed);
         let polls = |_| {
-            // The clock cannot be set, so the last look moves back.
-            let last = pace.last_time.load(Ordering::Relaxed);
-            pace.last_time.store(last.wrapping_sub(ticks), Ordering::Relaxed);
+            time = time.wrapping_add(ticks);
             let (call, is_look_due) = pace.count();
-            let polls = is_look_due && pace.look(call, kind);
+            let polls = is_look_due && pace.look(call, kind, time);
             if polls {
-                pace.polled(call);
+                time = time.wrapping_add(POLL);
+                pace.polled(call, time);
             }
             polls.then_some(call)
         };
@@ -159,11 +163,12 @@ mod tests {
     fn quick_programs_poll_once_in_64_retrievals_and_slow_ones_in_each_call() {
         let pace = Pace::default();
         assert_eq!(polls(&pace, Kind::Post, 1, 0), [1], "the first call polls");
-        // Stalls of this thread may make it seem slow for a moment.
-        let few = polls(&pace, Kind::Retrieval, 64_000, 0).len();
-        assert!((950..1100).contains(&few), "{few} polls of a quick program");
-        let none = polls(&pace, Kind::Post, 64_000, 0).len();
-        assert!(none < 50, "{none} polls of quick posts");
+        for ticks in [0, SLOW / 2, SLOW] {
+            let few = polls(&pace, Kind::Retrieval, 64_000, ticks);
+            assert!(few.windows(2).all(|pair| pair[1] - pair[0] == CALLS_PER_POLL), "{few:?}");
+            assert_eq!(few.len() as u64, 64_000 / CALLS_PER_POLL);
+            assert!(polls(&pace, Kind::Post, 64_000, ticks).is_empty(), "quick posts");
+        }
         for kind in [Kind::Post, Kind::Retrieval] {
             let start = pace.calls.load(Ordering::Relaxed);
             let noticed = start + 2 * CALLS_PER_LOOK;
