@@ -8,8 +8,6 @@
 //!
 //! Must not know: descriptors, C types.
 
-#![allow(unsafe_code)] // mapped regions
-
 use super::engine::Am;
 use super::slot::{self, Carry, Meta};
 use super::source::Args;

@@ -29,6 +29,12 @@ impl<'a> Args<'a> {
         Args { words, count }
     }
 
+    /// The first `count` arguments of `words`, at most [`MAX_ARGS`].
+    #[inline(always)]
+    pub fn of(words: &'a [u64], count: usize) -> Args<'a> {
+        Args { words: &words[..count.div_ceil(2)], count }
+    }
+
     /// `BadArg` for too many.
     #[inline(always)]
     pub fn check(&self) -> Result<(), Error> {

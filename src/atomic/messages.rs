@@ -32,12 +32,6 @@ pub fn register<A: Adapter>(library: &mut Library<Am<A>>) {
     });
 }
 
-fn args(words: &[u64], count: usize) -> Args<'_> {
-    debug_assert!(words.len() == count.div_ceil(2));
-    // SAFETY: as many words as the count needs.
-    unsafe { Args::from_raw(words.as_ptr(), count) }
-}
-
 /// Asks `node` for the operation.
 pub fn request<A: Adapter>(
     am: &Am<A>,
@@ -54,7 +48,7 @@ pub fn request<A: Adapter>(
     let fetches = if fetch.0.is_null() { 0 } else { FETCHES };
     let codes = verb as u32 | (kind as u32) << 8 | fetches;
     c.op.start();
-    am.request_short(node, ATOMIC, args(&[address as u64, x, y, to as u64, ids, u64::from(codes)], 11))
+    am.request_short(node, ATOMIC, Args::of(&[address as u64, x, y, to as u64, ids, u64::from(codes)], 11))
 }
 
 /// At the target. `to`: where the initiator wants the old value; `ids`: its operation and the seal.
@@ -73,10 +67,10 @@ fn serve<A: Adapter>(
     // SAFETY: inside this node's segment and aligned; in EVERYTHING the initiator's client promises that it is writable.
     let old = unsafe { word::apply(operation, address as *mut u8) };
     match to {
-        None => am.reply_short(token, RMA_DONE, args(&[u64::from(low(ids))], 1)),
+        None => am.reply_short(token, RMA_DONE, Args::of(&[u64::from(low(ids))], 1)),
         Some(to) => {
             let ids = u64::from(low(ids)) | u64::from(high(ids)) << 32;
-            am.reply_short(token, RMA_FETCHED, args(&[to, ids, first_bytes(old, len), len as u64], 7))
+            am.reply_short(token, RMA_FETCHED, Args::of(&[to, ids, first_bytes(old, len), len as u64], 7))
         }
     }
 }

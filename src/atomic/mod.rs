@@ -94,7 +94,7 @@ unsafe fn store(old: u64, fetch: Fetch, len: usize) {
     match len {
         // SAFETY: the caller promises a writable place.
         4 => unsafe { fetch.0.cast::<u32>().write_unaligned(old as u32) },
-        // SAFETY: as above.
+        // SAFETY: the caller promises a writable place.
         _ => unsafe { fetch.0.cast::<u64>().write_unaligned(old) },
     }
 }

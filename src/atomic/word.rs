@@ -180,8 +180,8 @@ macro_rules! integer {
                 Verb::Inc => word.fetch_add(1, BOTH),
                 Verb::Dec => word.fetch_sub(1, BOTH),
                 Verb::Set => word.swap(x, BOTH),
-                Verb::Get => load(|| word.load(Ordering::Acquire)),
-                // SeqCst, because one that fails stores nothing that could release (contract: ex-coll.md §4).
+                Verb::Get => load(|| word.load(Ordering::Acquire)), // ORDERING: ↔ BOTH of who stored the value
+                // ORDERING: SeqCst ↔ itself, because one that fails stores nothing that could release (contract: ex-coll.md §4).
                 Verb::Cas => match word.compare_exchange(x, y, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(old) | Err(old) => old,
                 },
@@ -235,8 +235,8 @@ macro_rules! float {
                 }
             };
             match verb {
-                Verb::Set => word.swap(x, BOTH), // any bits
-                Verb::Get => load(|| word.load(Ordering::Acquire)),
+                Verb::Set => word.swap(x, BOTH),                    // any bits
+                Verb::Get => load(|| word.load(Ordering::Acquire)), // ORDERING: ↔ BOTH of who stored the value
                 _ => loop_until(word.load(Ordering::Relaxed), |old| {
                     word.compare_exchange_weak(old, new(old), BOTH, Ordering::Relaxed) // Relaxed: tried again
                 }),

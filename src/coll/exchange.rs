@@ -5,8 +5,6 @@
 //!
 //! Must not know: teams' tasks.
 
-#![allow(unsafe_code)] // client memory
-
 use super::Mapped;
 use super::moves::send_inline;
 use super::operator::Operator;

@@ -79,7 +79,7 @@ unsafe fn each<T: Copy>(left: *const u8, right: *mut u8, count: usize, f: impl F
     for i in 0..count {
         // SAFETY: i < count, and the caller promises `count` readable values.
         let a = unsafe { left.wrapping_add(i).read_unaligned() };
-        // SAFETY: as above.
+        // SAFETY: i < count, and the caller promises `count` readable values.
         let b = unsafe { right.wrapping_add(i).read_unaligned() };
         // SAFETY: i < count, and the caller promises `count` writable values.
         unsafe { right.wrapping_add(i).write_unaligned(f(a, b)) };
@@ -178,7 +178,8 @@ impl Operator {
         match self.how {
             // SAFETY: the spans' makers promised memory of that length, and the caller that they do not overlap.
             How::Numbers(combine) => unsafe { combine(left as *const u8, right as *mut u8, count) },
-            // SAFETY: as above; and the caller of `client` promised what the function does.
+            // SAFETY: the spans' makers promised memory of that length, and the caller that they do not overlap; and
+            // the caller of `client` promised what the function does.
             How::Client(function, cdata) => unsafe {
                 function(left as *const c_void, right as *mut c_void, count, cdata as *const c_void)
             },
@@ -196,11 +197,11 @@ mod tests {
         let (a, b) = (Buffer::new(size_of::<T>()), Buffer::new(size_of::<T>()));
         // SAFETY: as many bytes as the buffer has.
         unsafe { Span::of(&a).write(0, (&raw const left).cast(), size_of::<T>()) };
-        // SAFETY: as above.
+        // SAFETY: as many bytes as the buffer has.
         unsafe { Span::of(&b).write(0, (&raw const right).cast(), size_of::<T>()) };
         how.combine(&Span::of(&a), &Span::of(&b));
         let mut result = T::default();
-        // SAFETY: as above.
+        // SAFETY: as many bytes as the buffer has.
         unsafe { Span::of(&b).read(0, (&raw mut result).cast(), size_of::<T>()) };
         result
     }

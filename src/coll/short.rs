@@ -162,7 +162,6 @@ fn hear_all<A: Mapped>(ph: &Phase<'_, A>, what: Word) {
 
 /// Sends each receiver its `part`, and receives `each` bytes from each of `sources` `into` their place. Calls `keep`
 /// in between.
-/// between.
 #[inline(always)]
 fn moves<A: Mapped>(
     ph: &Phase<'_, A>,

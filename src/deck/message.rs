@@ -127,12 +127,12 @@ impl Message {
     /// The same, to be sent.
     #[inline(always)]
     pub fn payload(&self) -> Source {
-        // SAFETY: as above.
+        // SAFETY: `size` bytes of this message's memory, which nobody else uses.
         unsafe { Source::new(self.at(), self.size) }
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
+        // SAFETY: `size` bytes of this message's memory, which nobody else uses.
         unsafe { std::slice::from_raw_parts_mut(self.at(), self.size) }
     }
 

@@ -70,12 +70,6 @@ const GONE: u64 = 1 << 32;
 /// The words of a `GRANT`, and of a `MORE`.
 const GRANT_WORDS: usize = 5;
 
-fn args(words: &[u64], count: usize) -> Args<'_> {
-    debug_assert!(words.len() == count.div_ceil(2));
-    // SAFETY: as many words as the count needs.
-    unsafe { Args::from_raw(words.as_ptr(), count) }
-}
-
 fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
@@ -137,7 +131,7 @@ pub fn body<A: Adapter>(deck: &Deck<A>, id: BoxId, source: Source, flags: Flags)
         deck.body(owner, id.index, source);
         return Ok(true);
     }
-    am.send_medium(owner, form::DECK_BODY, source, args(&[id.index.into()], 2), for_box(id, flags))
+    am.send_medium(owner, form::DECK_BODY, source, Args::of(&[id.index.into()], 2), for_box(id, flags))
 }
 
 /// Sends a piece of a message: of which thread, of how many bytes, from where on.
@@ -155,7 +149,7 @@ pub fn piece<A: Adapter>(
     }
     let words = [pair(id.index.into(), stream), len as u64, at as u64];
     let is_last = at + part.len() == len;
-    am.send_medium(owner, form::DECK_PIECE, part, args(&words, 6), if is_last { for_box(id, flags) } else { flags })
+    am.send_medium(owner, form::DECK_PIECE, part, Args::of(&words, 6), if is_last { for_box(id, flags) } else { flags })
 }
 
 /// Lends a block, of which `len` bytes count.
@@ -234,7 +228,7 @@ pub fn back<A: Adapter>(deck: &Deck<A>, node: u32, offset: usize, flags: Flags) 
         deck.came_back(node, offset);
         return Ok(true);
     }
-    match deck.am.send_short_to_peer(node, form::DECK_BACK, args(&[offset as u64], 2), flags) {
+    match deck.am.send_short_to_peer(node, form::DECK_BACK, Args::of(&[offset as u64], 2), flags) {
         Err(error) if error.is_lost() => Ok(true), // nobody needs it any more
         sent => sent,
     }
@@ -251,7 +245,7 @@ pub fn ask<A: Adapter>(deck: &Deck<A>, id: BoxId, need: Need, how: Ask, flags: F
     let Need { credit, back } = need;
     let bytes = credit.bytes.min((1 << ASK_SHIFT) - 1) | (how as u64) << ASK_SHIFT;
     let messages = pair(back.messages as u32, credit.messages as u32); // no box may hold more than 2^31
-    am.send_short(owner, form::DECK_ASK, args(&[id.word(), bytes, messages, back.bytes], 8), flags)
+    am.send_short(owner, form::DECK_ASK, Args::of(&[id.word(), bytes, messages, back.bytes], 8), flags)
 }
 
 /// Tells the owner that no thread waits any more for credits, if that can go at once.
@@ -282,7 +276,7 @@ pub fn more<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId, credit: Credit, ca
         return Ok(true);
     }
     let words = grant(id, Some((credit, capacity)));
-    deck.am.send_short(node, form::DECK_MORE, args(&words, 2 * GRANT_WORDS), Flags::IMMEDIATE)
+    deck.am.send_short(node, form::DECK_MORE, Args::of(&words, 2 * GRANT_WORDS), Flags::IMMEDIATE)
 }
 
 /// Asks `node` to return credits.
@@ -292,7 +286,7 @@ pub fn recall<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId) -> Result<bool, 
         deck.returned(node, id, credit);
         return Ok(true);
     }
-    deck.am.send_short(node, form::DECK_RECALL, args(&[id.word()], 2), Flags::IMMEDIATE)
+    deck.am.send_short(node, form::DECK_RECALL, Args::of(&[id.word()], 2), Flags::IMMEDIATE)
 }
 
 /// Tells `node` that the box is gone.
@@ -301,7 +295,7 @@ pub fn gone<A: Adapter>(deck: &Deck<A>, node: u32, id: BoxId) -> Result<(), Erro
         deck.gone(id);
         return Ok(());
     }
-    match deck.am.request_short(node, form::DECK_GONE, args(&[id.word()], 2)) {
+    match deck.am.request_short(node, form::DECK_GONE, Args::of(&[id.word()], 2)) {
         Err(error) if error.is_lost() => Ok(()), // it sends nothing more
         sent => sent,
     }
@@ -314,7 +308,7 @@ pub fn forgot<A: Adapter>(deck: &Deck<A>, id: BoxId) -> Result<bool, Error> {
         deck.forgotten(owner, id);
         return Ok(true);
     }
-    deck.am.send_short(owner, form::DECK_FORGOT, args(&[id.word()], 2), Flags::IMMEDIATE)
+    deck.am.send_short(owner, form::DECK_FORGOT, Args::of(&[id.word()], 2), Flags::IMMEDIATE)
 }
 
 /// Registers the handlers. No message comes before all nodes have their engines.
@@ -405,7 +399,7 @@ fn take_credits<A: Adapter>(
         let credit = Credit { messages: high(messages).into(), bytes: word & ((1 << ASK_SHIFT) - 1) };
         let need = Need { credit, back: Credit { messages: low(messages).into(), bytes } };
         let words = answer_ask(to(token.source()), token.source(), BoxId::from_word(id), need, how);
-        am.reply_short(token, form::DECK_GRANT, args(&words, 2 * GRANT_WORDS))
+        am.reply_short(token, form::DECK_GRANT, Args::of(&words, 2 * GRANT_WORDS))
     });
     let to = deck.clone();
     library.on(form::DECK_GRANT, move |_, token, words: [u64; GRANT_WORDS], _| {
@@ -424,7 +418,7 @@ fn take_credits<A: Adapter>(
     let to = deck.clone();
     library.on(form::DECK_RECALL, move |am, token, [id], _| {
         let credit = to(token.source()).recalled(box_of(token.source(), id));
-        am.reply_short(token, form::DECK_RETURNED, args(&[id, credit.messages, credit.bytes], 6))
+        am.reply_short(token, form::DECK_RETURNED, Args::of(&[id, credit.messages, credit.bytes], 6))
     });
     let to = deck.clone();
     library.on(form::DECK_RETURNED, move |_, token, [id, messages, bytes], _| {

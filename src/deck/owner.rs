@@ -315,9 +315,9 @@ impl Own {
             self.wish = None;
             let payer = account.count_retrieved(place, spent, &mut self.committed, &self.part);
             match (accepts, store) {
-                // SAFETY: as above.
+                // SAFETY: listed wishes live, and the caller has the lock of the state.
                 (Accepts::Bytes, Some(store)) => unsafe { wish.grant(store) },
-                // SAFETY: as above.
+                // SAFETY: listed wishes live, and the caller has the lock of the state.
                 _ => unsafe { wish.grant_item(node, Item { content: content(), len }) },
             }
             return Some(Came::Granted(wish, payer));

@@ -28,7 +28,7 @@ enum Backing {
 
 // SAFETY: `base` is a plain address; access to the memory is the business of who gets it.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: `base` is a plain address; access to the memory is the business of who gets it.
 unsafe impl Sync for Mapping {}
 
 /// Keeps the map out of core dumps. A dump would touch, and so commit, every page of every node's segments: 809 MB for three

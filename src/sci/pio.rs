@@ -130,7 +130,7 @@ mod span {
 
     // SAFETY: a plain address; all accesses through it are atomic, or raw and checked by the caller's protocol.
     unsafe impl Send for Span {}
-    // SAFETY: as above.
+    // SAFETY: a plain address; all accesses through it are atomic, or raw and checked by the caller's protocol.
     unsafe impl Sync for Span {}
 
     impl Span {

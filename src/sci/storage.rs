@@ -27,7 +27,7 @@ mod plain {
 
     // SAFETY: a plain address; access to the memory is the business of who gets a view.
     unsafe impl Send for Storage {}
-    // SAFETY: as above.
+    // SAFETY: a plain address; access to the memory is the business of who gets a view.
     unsafe impl Sync for Storage {}
 
     impl Storage {
@@ -208,7 +208,7 @@ mod modelled {
 
     // SAFETY: loom runs one thread at a time, and protocols under test own the bytes that they touch.
     unsafe impl Send for Storage {}
-    // SAFETY: as above.
+    // SAFETY: loom runs one thread at a time, and protocols under test own the bytes that they touch.
     unsafe impl Sync for Storage {}
 
     impl Storage {

@@ -90,11 +90,6 @@ fn pair(low: u32, high: usize) -> [u64; 1] {
     [u64::from(low) | (high as u64) << 32]
 }
 
-fn args(words: &[u64; 1]) -> Args<'_> {
-    // SAFETY: `words` is one word, which holds two arguments.
-    unsafe { Args::from_raw(words.as_ptr(), 2) }
-}
-
 fn as_source(bytes: &[u8]) -> Source {
     // SAFETY: the slice is readable; callers keep it until the call that gets it has returned.
     unsafe { Source::new(bytes.as_ptr(), bytes.len()) }
@@ -210,7 +205,12 @@ where
         self.vis.note(self.call, Movement::Packed, bytes);
         message.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
         self.op.op.start();
-        self.am.request_medium(self.target.rank(), VIS_PUT, as_source(&message), args(&pair(self.op.id.bits(), bytes)))
+        self.am.request_medium(
+            self.target.rank(),
+            VIS_PUT,
+            as_source(&message),
+            Args::of(&pair(self.op.id.bits(), bytes), 2),
+        )
     }
 
     fn get(&self, packet: &mut Packet) -> Result<(), Error> {
@@ -221,7 +221,7 @@ where
         let id = self.vis.records.add(record);
         let words: Vec<u8> = packet.remote.finish().iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.op.op.start();
-        self.am.request_medium(self.target.rank(), VIS_GET, as_source(&words), args(&pair(id, bytes)))
+        self.am.request_medium(self.target.rank(), VIS_GET, as_source(&words), Args::of(&pair(id, bytes), 2))
     }
 }
 
@@ -301,7 +301,7 @@ pub fn on_get<A: Adapter>(am: &Am<A>, token: &Token, message: Source, record: u3
         // readable.
         unsafe { append(&mut answer, group) };
     }
-    am.reply_medium(token, VIS_ARRIVED, as_source(&answer), args(&pair(record, bytes)))
+    am.reply_medium(token, VIS_ARRIVED, as_source(&answer), Args::of(&pair(record, bytes), 2))
 }
 
 /// Has the client's handler at `node` run on `payload` (`Vis::complete`).
@@ -317,7 +317,7 @@ pub(super) fn complete<A: Adapter>(
         return Ok(());
     }
     c.op.start();
-    am.request_medium(node, VIS_COMPLETE, as_source(payload), args(&pair(c.id.bits(), usize::from(handler))))
+    am.request_medium(node, VIS_COMPLETE, as_source(payload), Args::of(&pair(c.id.bits(), usize::from(handler)), 2))
 }
 
 /// Handler at the target of a put that is complete.

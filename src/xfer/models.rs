@@ -116,7 +116,7 @@ struct Memory {
 
 // SAFETY: the cells hold nothing.
 unsafe impl Sync for Memory {}
-// SAFETY: as above.
+// SAFETY: the cells hold nothing.
 unsafe impl Send for Memory {}
 
 /// Queues one copy of `op`, as for the DMA thread: the count that says when it is made.

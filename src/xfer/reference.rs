@@ -66,12 +66,6 @@ fn word(value: usize) -> u64 {
     value as u64
 }
 
-fn args(words: &[u64], count: usize) -> Args<'_> {
-    debug_assert!(words.len() == count.div_ceil(2));
-    // SAFETY: as many words as the count needs.
-    unsafe { Args::from_raw(words.as_ptr(), count) }
-}
-
 /// Starts a put.
 pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c: Counted<'_>) -> Result<(), Error> {
     if source.len() <= 8 && !source.is_empty() {
@@ -79,13 +73,13 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c:
         am.segments().check(node, address, source.len())?;
         c.op.start();
         let ids = u64::from(c.id.bits()) | (source.len() as u64) << 32;
-        return am.request_short(node, RMA_PUT_WORD, args(&[word(address), source.word(), ids], 6));
+        return am.request_short(node, RMA_PUT_WORD, Args::of(&[word(address), source.word(), ids], 6));
     }
     let mut at = 0;
     while at < source.len() {
         let piece = source.part(at, MAX_LONG.min(source.len() - at));
         c.op.start();
-        am.request_long(node, RMA_PUT, piece, address + at, args(&[u64::from(c.id.bits())], 1))?;
+        am.request_long(node, RMA_PUT, piece, address + at, Args::of(&[u64::from(c.id.bits())], 1))?;
         at += piece.len();
     }
     Ok(())
@@ -104,7 +98,7 @@ pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Co
         let to = piece.ptr() as usize;
         let ids = u64::from(c.id.bits()) | (piece.len() as u64) << 32;
         let seal = Table::get().seal(c.id, to, piece.len());
-        am.request_short(node, handler, args(&[word(address + at), word(to), ids, u64::from(seal)], 7))?;
+        am.request_short(node, handler, Args::of(&[word(address + at), word(to), ids, u64::from(seal)], 7))?;
         at += piece.len();
     }
     Ok(())
@@ -122,12 +116,12 @@ pub fn set<A: Adapter>(
     am.segments().check(node, address, len)?;
     c.op.start();
     let ids = u64::from(c.id.bits()) | u64::from(byte) << 32;
-    am.request_short(node, RMA_SET, args(&[word(address), word(len), ids], 6))
+    am.request_short(node, RMA_SET, Args::of(&[word(address), word(len), ids], 6))
 }
 
 /// At the target of a put.
 pub fn on_put<A: Adapter>(am: &Am<A>, token: &Token, id: u32) -> Result<(), Error> {
-    am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
+    am.reply_short(token, RMA_DONE, Args::of(&[u64::from(id)], 1))
 }
 
 /// At the target of a put of the first `len` bytes of `value`.
@@ -175,13 +169,13 @@ pub fn on_get<A: Adapter>(
     let source = unsafe { Source::new(from as *const u8, len) };
     let ids = u64::from(asked.id) | u64::from(asked.seal) << 32;
     if long {
-        return am.reply_long(token, RMA_LANDED, source, asked.to, args(&[ids], 2));
+        return am.reply_long(token, RMA_LANDED, source, asked.to, Args::of(&[ids], 2));
     }
     if len <= 8 {
         // A Short is one line; a Medium takes one more copy. Round trip of a word: 1.4 -> 1.3 of a bare line's.
-        return am.reply_short(token, RMA_FETCHED, args(&[word(asked.to), ids, source.word(), len as u64], 7));
+        return am.reply_short(token, RMA_FETCHED, Args::of(&[word(asked.to), ids, source.word(), len as u64], 7));
     }
-    am.reply_medium(token, RMA_ARRIVED, source, args(&[word(asked.to), ids], 4))
+    am.reply_medium(token, RMA_ARRIVED, source, Args::of(&[word(asked.to), ids], 4))
 }
 
 /// At the target of a memset.
@@ -196,7 +190,7 @@ pub fn on_set<A: Adapter>(
     check_own(am, token, address, len);
     // SAFETY: the target was checked; in EVERYTHING the initiator's client promises that it is writable.
     unsafe { (address as *mut u8).write_bytes(byte, len) };
-    am.reply_short(token, RMA_DONE, args(&[u64::from(id)], 1))
+    am.reply_short(token, RMA_DONE, Args::of(&[u64::from(id)], 1))
 }
 
 fn check_own<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize) {

@@ -282,7 +282,7 @@ pub unsafe extern "C" fn deck_msg_unpack_str(msg: *mut deck_msg, to: *mut c_char
         }
         // SAFETY: writable for `room` bytes, more than `len`.
         unsafe { to.cast::<u8>().copy_from(bytes.as_ptr(), len) };
-        // SAFETY: as above.
+        // SAFETY: writable for `room` bytes, more than `len`.
         unsafe { to.wrapping_add(len).write(0) };
         object.message.take_packed(len);
         Ok(())

@@ -63,9 +63,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
         reach::tell_header(job);
         // SAFETY: the caller promises writable places; they are not NULL, as checked.
         unsafe { client_p.write(made.client) };
-        // SAFETY: as above.
+        // SAFETY: the caller promises writable places; they are not NULL, as checked.
         unsafe { ep_p.write(made.ep) };
-        // SAFETY: as above.
+        // SAFETY: the caller promises writable places; they are not NULL, as checked.
         unsafe { tm_p.write(made.tm) };
         Ok(())
     })

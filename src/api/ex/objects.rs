@@ -112,7 +112,7 @@ pub struct Primordial {
 
 // SAFETY: the objects are leaked; which thread may write what is the client's concern (CData) or said at the field.
 unsafe impl Send for Primordial {}
-// SAFETY: as above.
+// SAFETY: the objects are leaked; which thread may write what is the client's concern (CData) or said at the field.
 unsafe impl Sync for Primordial {}
 
 static PRIMORDIAL: OnceLock<Primordial> = OnceLock::new();

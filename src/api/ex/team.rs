@@ -74,7 +74,7 @@ unsafe fn bury(tm: *mut gasneti_sci_tm_t) {
     let Made { head, jobranks, ranks } = unsafe { place.read() };
     drop((jobranks, ranks));
     let head = gasneti_sci_tm_t { magic: 0, jobranks: std::ptr::null(), ..head };
-    // SAFETY: as above. The empty boxes own nothing.
+    // SAFETY: `member` made it a whole `Made`, which nobody uses any more. The empty boxes own nothing.
     unsafe { TEAMS.end(place, Made { head, jobranks: Box::default(), ranks: Box::default() }) };
 }
 
@@ -202,45 +202,13 @@ pub unsafe extern "C" fn gasneti_sci_ex_create(
         if new_tms.is_null() || args.is_null() || num_new_tms != 1 {
             return bad_arg(format_args!("NULL, or {num_new_tms} new teams: a process has one endpoint"));
         }
-        let mut members = Vec::with_capacity(numargs);
-        for i in 0..numargs {
-            // SAFETY: i < numargs, and the caller promises as many entries.
-            let gasneti_sci_ep_location_t { gex_rank, gex_ep_index } = unsafe { args.wrapping_add(i).read() };
-            if gex_ep_index != 0 {
-                return bad_arg(format_args!("endpoint {gex_ep_index} of process {gex_rank}: only number 0 exists"));
-            }
-            let rank = match flags & RANK_IS_JOBRANK {
-                0 => gex_rank,
-                _ => rank_of(parent_head, gex_rank),
-            };
-            if rank >= parent_head.size {
-                return bad_arg(format_args!("process {gex_rank} is not a member of the parent"));
-            }
-            members.push(rank);
-        }
-        let distinct: HashSet<u32> = members.iter().copied().collect();
-        if distinct.len() < members.len() {
-            return bad_arg(format_args!("a process is listed twice"));
-        }
+        // SAFETY: the caller promises as many entries.
+        let members = unsafe { listed(parent_head, args, numargs, flags) }?;
         let Some(me) = members.iter().position(|rank| *rank == parent_head.rank) else {
             return bad_arg(format_args!("the caller is not among the members of its team"));
         };
-        let index = match flags & (GLOBAL_SCRATCH | LOCAL_SCRATCH | SYMMETRIC_SCRATCH | NO_SCRATCH) {
-            NO_SCRATCH => None,
-            LOCAL_SCRATCH | SYMMETRIC_SCRATCH => Some(0),
-            GLOBAL_SCRATCH => Some(me),
-            _ => return bad_arg(format_args!("flags {flags:#x}: exactly one of the scratch flags is needed")),
-        };
-        let granted = match index {
-            None => (null_mut(), 0),
-            Some(_) if scratch_addrs.is_null() => return bad_arg(format_args!("NULL for the scratch addresses")),
-            Some(index) => {
-                // SAFETY: the caller promises as many entries as the flag says.
-                let addr = unsafe { scratch_addrs.wrapping_add(index).read() };
-                check_scratch(parent_head, addr, scratch_size)?;
-                (addr, scratch_size)
-            }
-        };
+        // SAFETY: the caller promises as many entries as the flag says.
+        let granted = unsafe { granted(parent_head, me, scratch_addrs, scratch_size, flags) }?;
         if let Some(team) = coll()?.create(parent_head.team, &members)? {
             let tm = member(parent_head, team, granted)?;
             // SAFETY: not NULL, so the caller promises room for one.
@@ -248,6 +216,65 @@ pub unsafe extern "C" fn gasneti_sci_ex_create(
         }
         Ok(0)
     })
+}
+
+/// The ranks in `parent` of the endpoints that a client lists.
+///
+/// # Safety
+/// `args` has `numargs` entries.
+unsafe fn listed(
+    parent: &gasneti_sci_tm_t,
+    args: *const gasneti_sci_ep_location_t,
+    numargs: usize,
+    flags: u32,
+) -> Result<Vec<u32>, Error> {
+    let mut members = Vec::with_capacity(numargs);
+    for i in 0..numargs {
+        // SAFETY: i < numargs, and the caller promises as many entries.
+        let gasneti_sci_ep_location_t { gex_rank, gex_ep_index } = unsafe { args.wrapping_add(i).read() };
+        if gex_ep_index != 0 {
+            return bad_arg(format_args!("endpoint {gex_ep_index} of process {gex_rank}: only number 0 exists"));
+        }
+        let rank = match flags & RANK_IS_JOBRANK {
+            0 => gex_rank,
+            _ => rank_of(parent, gex_rank),
+        };
+        if rank >= parent.size {
+            return bad_arg(format_args!("process {gex_rank} is not a member of the parent"));
+        }
+        members.push(rank);
+    }
+    let distinct: HashSet<u32> = members.iter().copied().collect();
+    if distinct.len() < members.len() {
+        return bad_arg(format_args!("a process is listed twice"));
+    }
+    Ok(members)
+}
+
+/// The scratch memory that a client grants member `me` of a new team, as its flag says.
+///
+/// # Safety
+/// `addrs` has as many entries as the flag says.
+unsafe fn granted(
+    parent: &gasneti_sci_tm_t,
+    me: usize,
+    addrs: *mut *mut c_void,
+    size: usize,
+    flags: u32,
+) -> Result<(*mut c_void, usize), Error> {
+    let index = match flags & (GLOBAL_SCRATCH | LOCAL_SCRATCH | SYMMETRIC_SCRATCH | NO_SCRATCH) {
+        NO_SCRATCH => return Ok((null_mut(), 0)),
+        LOCAL_SCRATCH | SYMMETRIC_SCRATCH => 0,
+        GLOBAL_SCRATCH => me,
+        _ => return bad_arg(format_args!("flags {flags:#x}: exactly one of the scratch flags is needed")),
+    };
+    if addrs.is_null() {
+        return bad_arg(format_args!("NULL for the scratch addresses"));
+    }
+    // SAFETY: the caller promises as many entries as the flag says.
+    let addr = unsafe { addrs.wrapping_add(index).read() };
+    check_scratch(parent, addr, size)?;
+    Ok((addr, size))
 }
 
 /// `gex_TM_Destroy`: ends a team. Returns 1 if the client had granted scratch memory and wants to know where.
@@ -278,7 +305,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_destroy(
         }
         // SAFETY: the caller promises a writable place.
         unsafe { scratch_p.write(scratch) };
-        // SAFETY: as above.
+        // SAFETY: the caller promises a writable place.
         unsafe { size_p.write(size) };
         Ok(1)
     })

@@ -8,12 +8,12 @@ use super::super::engine::Deck;
 use super::super::names::{self, Nonsense};
 use super::super::state::{Answer, Due};
 use super::super::{BoxId, NAME_MOST};
-use super::{args, box_of, pair};
+use super::{box_of, pair};
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::am::library as form;
 use crate::am::library::{Library, high, low};
-use crate::am::source::Source;
+use crate::am::source::{Args, Source};
 use crate::base::error::Error;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
@@ -55,7 +55,7 @@ pub fn name<A: Adapter>(
     }
     // SAFETY: readable during the call.
     let name = unsafe { Source::new(name.as_ptr(), name.len()) };
-    deck.am.send_medium(home, form::DECK_NAME, name, args(&[pair(operation as u32, request), id.word()], 4), flags)
+    deck.am.send_medium(home, form::DECK_NAME, name, Args::of(&[pair(operation as u32, request), id.word()], 4), flags)
 }
 
 /// Tells the home of a name that nobody waits for it any more, if that can go at once: what `State::unwanted` says of this request.
@@ -86,7 +86,7 @@ pub fn found<A: Adapter>(deck: &Deck<A>, node: u32, request: u32, id: BoxId) -> 
         deck.answered(node, request, Answer::Done(id));
         return Ok(true);
     }
-    deck.am.send_short(node, form::DECK_FOUND, args(&[request.into(), id.word()], 4), Flags::IMMEDIATE)
+    deck.am.send_short(node, form::DECK_FOUND, Args::of(&[request.into(), id.word()], 4), Flags::IMMEDIATE)
 }
 
 /// Registers the handlers of these messages.
@@ -104,7 +104,7 @@ pub(super) fn take_names<A: Adapter>(
         // SAFETY: there is room for as many.
         unsafe { name.move_to(bytes.as_mut_ptr()) };
         let (status, id) = asked_for(deck, source, low(head), high(head), id, &bytes[..name.len()]);
-        am.reply_short(token, form::DECK_NAMED, args(&[pair(high(head), status), id.word()], 4))
+        am.reply_short(token, form::DECK_NAMED, Args::of(&[pair(high(head), status), id.word()], 4))
     });
     let to = deck.clone();
     library.on(form::DECK_NAMED, move |_, token, [head, id], _| {

@@ -25,7 +25,7 @@ struct Region {
 
 // SAFETY: `base` is the map's that lies beside it; peers and threads access the memory as the engines' protocol says.
 unsafe impl Send for Region {}
-// SAFETY: as above.
+// SAFETY: `base` is the map's that lies beside it; peers and threads access the memory as the engines' protocol says.
 unsafe impl Sync for Region {}
 
 /// Number of the regions, at most: their ids are small.

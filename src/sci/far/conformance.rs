@@ -32,7 +32,7 @@ pub struct Memory(*mut u64);
 
 // SAFETY: memory that lives as long as the process.
 unsafe impl Send for Memory {}
-// SAFETY: as above; accesses are volatile.
+// SAFETY: memory that lives as long as the process; accesses are volatile.
 unsafe impl Sync for Memory {}
 
 impl Memory {

@@ -36,7 +36,7 @@ pub struct Links {
 
 // SAFETY: the words are atomics, which `_owner` keeps.
 unsafe impl Send for Links {}
-// SAFETY: as above.
+// SAFETY: the words are atomics, which `_owner` keeps.
 unsafe impl Sync for Links {}
 
 /// What passes links together: a burst of packets.

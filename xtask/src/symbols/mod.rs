@@ -1,5 +1,5 @@
-//! Compares what the libraries show to the linker and the loader with ci/symbols.txt (style.md §2, contract
-//! environment.md §5).
+//! Compares what the libraries show to the linker and the loader with ci/symbols.txt (contract: environment.md §5;
+//! CONTRIBUTING.md, "Versions").
 
 mod archive;
 mod clients;

@@ -103,14 +103,14 @@ fn ask(library: &'static Library, wanted: Option<Wanted>, order: u64) -> Result<
     // SAFETY: fi_allocinfo makes all attributes.
     let ep = unsafe { &mut *info.ep_attr };
     ep.type_ = FI_EP_RDM;
-    // SAFETY: as above
+    // SAFETY: fi_allocinfo makes all attributes.
     let tx = unsafe { &mut *info.tx_attr };
     tx.msg_order = order;
     tx.op_flags = FI_DELIVERY_COMPLETE; // to be told that the provider can; calls say themselves what they want
-    // SAFETY: as above
+    // SAFETY: fi_allocinfo makes all attributes.
     let rx = unsafe { &mut *info.rx_attr };
     rx.msg_order = order;
-    // SAFETY: as above
+    // SAFETY: fi_allocinfo makes all attributes.
     let domain = unsafe { &mut *info.domain_attr };
     domain.threading = FI_THREAD_DOMAIN;
     domain.control_progress = FI_PROGRESS_MANUAL;
@@ -130,7 +130,7 @@ fn name(hints: &Hints, wanted: Option<Wanted>) {
     let fabric = unsafe { &mut *info.fabric_attr };
     fabric.prov_name = Hints::text(wanted.provider);
     if let Some(name) = wanted.domain {
-        // SAFETY: as above
+        // SAFETY: fi_allocinfo makes all attributes.
         let domain = unsafe { &mut *info.domain_attr };
         domain.name = Hints::text(name);
     }
@@ -149,15 +149,15 @@ fn text(name: *const c_char) -> String {
 fn traits(info: *mut fi_info) -> Option<Traits> {
     // SAFETY: an info of a live list, which only this thread uses.
     let info = unsafe { info.as_ref() }?;
-    // SAFETY: as above
+    // SAFETY: an info of a live list, which only this thread uses.
     let tx = unsafe { info.tx_attr.as_mut() }?;
-    // SAFETY: as above
+    // SAFETY: an info of a live list, which only this thread uses.
     let rx = unsafe { info.rx_attr.as_ref() }?;
-    // SAFETY: as above
+    // SAFETY: an info of a live list, which only this thread uses.
     let ep = unsafe { info.ep_attr.as_ref() }?;
-    // SAFETY: as above
+    // SAFETY: an info of a live list, which only this thread uses.
     let domain = unsafe { info.domain_attr.as_ref() }?;
-    // SAFETY: as above
+    // SAFETY: an info of a live list, which only this thread uses.
     let fabric = unsafe { info.fabric_attr.as_ref() }?;
     tx.op_flags = 0;
     let mode = domain.mr_mode;
@@ -246,7 +246,7 @@ fn missing(info: *mut fi_info) -> Vec<String> {
     // SAFETY: an info of a live list.
     let Some(info) = (unsafe { info.as_ref() }) else { return Vec::new() };
     let mut lacks = Vec::new();
-    // SAFETY: as above; attributes that are missing are null.
+    // SAFETY: an info of a live list; attributes that are missing are null.
     if unsafe { info.ep_attr.as_ref() }.is_some_and(|ep| ep.type_ != FI_EP_RDM) {
         return vec!["it has no reliable datagrams".to_owned()];
     }
@@ -256,12 +256,12 @@ fn missing(info: *mut fi_info) -> Vec<String> {
     if info.mode & FI_MSG_PREFIX != 0 {
         lacks.push("it needs the mode FI_MSG_PREFIX".to_owned());
     }
-    // SAFETY: as above
+    // SAFETY: an info of a live list.
     let tx = unsafe { info.tx_attr.as_ref() };
     if tx.is_some_and(|tx| tx.msg_order & FI_ORDER_SAS == 0) {
         lacks.push("it keeps no order of messages".to_owned());
     }
-    // SAFETY: as above
+    // SAFETY: an info of a live list.
     let mode = unsafe { info.domain_attr.as_ref() }.map_or(0, |domain| domain.mr_mode);
     if mode & FI_MR_LOCAL != 0 {
         lacks.push("it needs the mode FI_MR_LOCAL".to_owned());
@@ -296,11 +296,11 @@ mod tests {
     fn lacks(kind: u32, order: u64, caps: u64, mode: u64, regions: c_int) -> Vec<String> {
         // SAFETY: zeros are a value of the structures of libfabric.
         let ep: fi_ep_attr = unsafe { std::mem::zeroed() };
-        // SAFETY: as above
+        // SAFETY: zeros are a value of the structures of libfabric.
         let tx: fi_tx_attr = unsafe { std::mem::zeroed() };
-        // SAFETY: as above
+        // SAFETY: zeros are a value of the structures of libfabric.
         let domain: fi_domain_attr = unsafe { std::mem::zeroed() };
-        // SAFETY: as above
+        // SAFETY: zeros are a value of the structures of libfabric.
         let info: fi_info = unsafe { std::mem::zeroed() };
         let mut ep = fi_ep_attr { type_: kind, ..ep };
         let mut tx = fi_tx_attr { msg_order: order, ..tx };

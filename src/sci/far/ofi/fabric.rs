@@ -250,7 +250,7 @@ impl Endpoint {
             };
             Owned::<fid_cq>::open(library, "fi_cq_open", |made| {
                 let open = function!(tables.ops, fi_ops_domain, cq_open)?;
-                // SAFETY: as above
+                // SAFETY: a live domain; the attributes live during the call.
                 Ok(unsafe { open(domain.0.as_ptr(), &mut attr, made, ptr::null_mut()) })
             })
         };

@@ -66,19 +66,19 @@ impl Library {
             getinfo: unsafe {
                 std::mem::transmute::<*mut c_void, GetInfo>(symbol(handle, c"fi_getinfo", c"FABRIC_1.3")?)
             },
-            // SAFETY: as above
+            // SAFETY: the symbol of this version is a function of this type (fabric.h).
             freeinfo: unsafe {
                 std::mem::transmute::<*mut c_void, FreeInfo>(symbol(handle, c"fi_freeinfo", c"FABRIC_1.3")?)
             },
-            // SAFETY: as above
+            // SAFETY: the symbol of this version is a function of this type (fabric.h).
             dupinfo: unsafe {
                 std::mem::transmute::<*mut c_void, DupInfo>(symbol(handle, c"fi_dupinfo", c"FABRIC_1.3")?)
             },
-            // SAFETY: as above
+            // SAFETY: the symbol of this version is a function of this type (fabric.h).
             fabric: unsafe {
                 std::mem::transmute::<*mut c_void, OpenFabric>(symbol(handle, c"fi_fabric", c"FABRIC_1.1")?)
             },
-            // SAFETY: as above
+            // SAFETY: the symbol of this version is a function of this type (fabric.h).
             strerror: unsafe {
                 std::mem::transmute::<*mut c_void, ErrorText>(symbol(handle, c"fi_strerror", c"FABRIC_1.0")?)
             },
