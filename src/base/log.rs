@@ -84,6 +84,11 @@ impl Line {
 
 /// Prints one line about an error: `gasnet-sci: node 1/4: …`. Async-signal-safe.
 pub fn error(text: fmt::Arguments<'_>) {
+    report(text);
+}
+
+/// Prints one line of a report that the user has asked for, such as counters, in the form of [`error`].
+pub fn report(text: fmt::Arguments<'_>) {
     let mut line = Line::new("gasnet-sci: ");
     let _ = line.write_fmt(text);
     line.send();

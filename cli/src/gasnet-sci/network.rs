@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the loader of libraries
 
 use crate::report::{AgentConf, HostsReport, LibraryFound};
-use gasnet_sci::base::config::{Config, Network};
+use gasnet_sci::base::config::{AGENT_CONF, Config, Network, Way};
 use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::os::net::interfaces;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
@@ -11,9 +11,6 @@ use std::ffi::CStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-
-/// The administrator's limits on jobs of several hosts; the launcher's `limits.rs` reads it.
-const AGENT_CONF: &str = "/etc/gasnet-sci/agent.conf";
 
 /// Looks at this host, with the settings of this shell.
 pub fn look(config: &Config) -> HostsReport {
@@ -51,24 +48,20 @@ pub fn look(config: &Config) -> HostsReport {
 
 /// The network that GASNET_SCI_NETWORK means here, and why.
 fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
-    let (name, why) = match (wanted, hardware, libfabric) {
-        (Network::Tcp, ..) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
-        (Network::Ofi(provider), _, Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
-        (Network::Ofi(provider), _, None) => {
+    let ofi = |provider: Option<&str>| provider.map_or("ofi".into(), |provider| format!("ofi:{provider}"));
+    match (wanted.on(|| hardware.map(String::from)), libfabric) {
+        (Way::Tcp, _) if *wanted == Network::Auto => ("tcp".into(), "there is no RDMA hardware".into()),
+        (Way::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Way::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
+        (Way::Ofi(provider), None) => {
             (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
         }
-        (Network::Auto, Some(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
-        (Network::Auto, Some(device), None) => (
+        (Way::OfiElseTcp(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
+        (Way::OfiElseTcp(device), None) => (
             "tcp".into(),
             format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
         ),
-        (Network::Auto, None, _) => ("tcp".into(), "there is no RDMA hardware".into()),
-    };
-    (name, why)
-}
-
-fn ofi(provider: &Option<String>) -> String {
-    provider.as_ref().map_or("ofi".into(), |provider| format!("ofi:{provider}"))
+    }
 }
 
 // Loads it as a node would. It stays loaded for the rest of this short process.

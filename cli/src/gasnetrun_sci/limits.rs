@@ -1,11 +1,9 @@
 //! What an administrator, or the user, allows jobs of several hosts on a host: `agent.conf`.
 
 use super::registry::{Entry, Found};
+use gasnet_sci::base::config::AGENT_CONF;
 use gasnet_sci::os::{host, sys};
 use std::path::Path;
-
-/// The administrator's file.
-const FILE: &str = "/etc/gasnet-sci/agent.conf";
 
 /// The limits, with the file that each comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +19,7 @@ impl Limits {
     /// Reads the administrator's file, if there is one, and `second`, which must exist. Of two limits the tighter one counts.
     pub fn read(second: Option<&str>) -> Result<Limits, String> {
         let mut limits = Limits::default();
-        for (file, must_exist) in [(Some(FILE), false), (second, true)] {
+        for (file, must_exist) in [(Some(AGENT_CONF), false), (second, true)] {
             let Some(file) = file else { continue };
             match std::fs::read_to_string(Path::new(file)) {
                 Ok(text) => limits.add(&text, file)?,

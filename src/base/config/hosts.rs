@@ -5,6 +5,9 @@
 use crate::os::tcp::Congestion;
 use std::ops::RangeInclusive;
 
+/// The administrator's limits on jobs of several hosts, on each host.
+pub const AGENT_CONF: &str = "/etc/gasnet-sci/agent.conf";
+
 /// What carries bytes between hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
@@ -16,7 +19,27 @@ pub enum Network {
     Ofi(Option<String>),
 }
 
+/// What a setting means on a host.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way<'a> {
+    /// TCP.
+    Tcp,
+    /// libfabric with this provider, or no job.
+    Ofi(Option<&'a str>),
+    /// libfabric for this hardware, or TCP if libfabric does not work.
+    OfiElseTcp(String),
+}
+
 impl Network {
+    /// What it means on a host that has this hardware for libfabric.
+    pub fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Way<'_> {
+        match self {
+            Network::Tcp => Way::Tcp,
+            Network::Ofi(provider) => Way::Ofi(provider.as_deref()),
+            Network::Auto => hardware().map_or(Way::Tcp, Way::OfiElseTcp),
+        }
+    }
+
     /// The network of this name.
     pub fn parse(text: &str) -> Option<Network> {
         match text.trim() {
