@@ -4,9 +4,9 @@
 
 #[cfg(test)]
 mod engine;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod far;
 #[cfg(not(loom))]
 pub mod fuzzing;
 pub(crate) mod party;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod shipping;
 pub(crate) mod world;

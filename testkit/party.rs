@@ -15,7 +15,7 @@ use crate::deck::engine::{Deck, Region, Setting, Tables};
 use crate::deck::message::{Bytes, Message, Storage};
 use crate::deck::messages::{self, Place};
 use crate::sci::{Adapter, NodeId};
-use crate::testkit::world::{Node, Shape, nodes_with};
+use crate::testkit::world::{Kit, Node, Shape, nodes_with};
 use crate::verbs::Flags;
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -70,7 +70,7 @@ fn act<R>(node: u32, f: impl FnOnce() -> R) -> R {
     result
 }
 
-impl<A: Adapter> Party<A> {
+impl<A: Kit> Party<A> {
     /// Nodes of `shape` on `adapters`. `change` may change what serves a node's messages.
     pub fn new(shape: &Shape, adapters: &[A], options: Options, change: impl Fn(u32, &mut Library<Am<A>>)) -> Party<A> {
         let places: Vec<Place<A>> = (0..shape.nodes).map(|_| Place::default()).collect();

@@ -19,6 +19,8 @@ use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+#[cfg(all(test, not(loom)))]
+use crate::testkit::shipping::{Behaviour, Shipping};
 use crate::xfer::reference;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
@@ -30,6 +32,8 @@ pub(crate) trait Kit: Adapter {
     fn kit(nodes: u32, seed: u64) -> Vec<Self>;
     /// The number of seeds that are worth trying: several if seeds change the order of stores.
     const SEEDS: u64;
+    /// The regions of the nodes will be laid out so. Adapters that check what peers write want to know.
+    fn lay_out(&self, _layout: Layout) {}
 }
 
 impl Kit for Heap {
@@ -51,19 +55,28 @@ where
         A::kit(nodes, seed).into_iter().enumerate().map(node).collect()
     }
 
+    fn lay_out(&self, layout: Layout) {
+        self.inner().lay_out(layout);
+    }
+
     const SEEDS: u64 = 6;
 }
 
 #[cfg(all(test, not(loom)))]
-impl<A: Kit> Kit for super::far::Far<A>
-where
-    A::RemoteSegment: crate::sci::dma::DmaTarget,
-{
+impl<const PER_HOST: u32> Kit for Shipping<PER_HOST> {
     fn kit(nodes: u32, seed: u64) -> Vec<Self> {
-        super::far::Far::wrap(A::kit(nodes, seed), seed)
+        Shipping::job(nodes, Behaviour { seed: Some(seed), with_doors: false, payload: PAYLOAD })
     }
 
-    const SEEDS: u64 = 6;
+    fn lay_out(&self, layout: Layout) {
+        Shipping::lay_out(self, layout);
+    }
+
+    const SEEDS: u64 = match PER_HOST {
+        0 => 1,
+        1 => 4,
+        _ => 2,
+    };
 }
 
 /// The form of a job.
@@ -134,7 +147,7 @@ pub(crate) fn create<A: Adapter>(adapter: &A, id: crate::sci::SegmentId, len: us
 }
 
 /// Makes the active nodes. They serve transfers by messages.
-pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
+pub(crate) fn nodes<A: Kit>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
     nodes_with(shape, adapters, |_, library| {
         reference::register(library);
         #[cfg(not(loom))]
@@ -143,12 +156,13 @@ pub(crate) fn nodes<A: Adapter>(shape: &Shape, adapters: &[A]) -> Vec<Node<A>> {
 }
 
 /// Makes the active nodes. `register` adds to the library of each rank what serves its messages.
-pub(crate) fn nodes_with<A: Adapter>(
+pub(crate) fn nodes_with<A: Kit>(
     shape: &Shape,
     adapters: &[A],
     register: impl Fn(u32, &mut Library<Am<A>>),
 ) -> Vec<Node<A>> {
     let layout = Layout::new(shape.nodes, shape.slots);
+    adapters.iter().for_each(|adapter| adapter.lay_out(layout));
     let exists = |rank: usize| shape.active.contains(&(rank as u32));
     let controls: Vec<_> = adapters.iter().map(|a| create(a, CONTROL, layout.control_len())).collect();
     let only = |rank: usize, id, len| exists(rank).then(|| create(&adapters[rank], id, len));
@@ -287,7 +301,7 @@ impl<A: Adapter> Node<A> {
 }
 
 /// Makes the nodes of `shape` and runs `body` for each, as [`run_nodes`] does.
-pub(crate) fn run<A: Adapter>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
+pub(crate) fn run<A: Kit>(shape: &Shape, adapters: Vec<A>, body: impl Fn(&Node<A>) + Sync) {
     let nodes = nodes(shape, &adapters);
     drop(adapters);
     run_nodes(nodes, body);

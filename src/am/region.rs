@@ -189,6 +189,20 @@ impl Layout {
         let clearing = |index| self.sequence(index) & 0x3fff == 0;
         clearing(first) || clearing(first.wrapping_add(count.wrapping_sub(1)))
     }
+
+    /// May `peer` write there in a control region? The words are its own, but for the exist word of its group.
+    pub fn may_write_control(&self, peer: u32, offset: usize, len: usize) -> bool {
+        let peer = peer as usize;
+        let words = [self.ready(peer), self.credit(peer), self.reply_credit(peer), self.exist(peer)];
+        let barrier = [self.barrier(0, peer), self.barrier(1, peer)];
+        words.iter().chain(&barrier).any(|word| offset >= *word && offset + len <= word + 8)
+    }
+
+    /// May `peer` write there in a command region? Its queue is its own.
+    pub fn may_write_command(&self, peer: u32, offset: usize, len: usize) -> bool {
+        let queue = self.queue(peer as usize);
+        offset >= queue && offset + len <= queue + self.queue_len()
+    }
 }
 
 const fn lines(bytes: usize) -> usize {
@@ -221,6 +235,23 @@ mod tests {
             assert!(fields.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0), "{nodes} nodes");
             let (last, len) = *fields.last().unwrap();
             assert!(last + len <= l.control_len());
+        }
+    }
+
+    #[test]
+    fn a_peer_writes_its_own_words_and_its_own_queue() {
+        let layout = Layout::new(3, 64);
+        let control = |peer, at, len| layout.may_write_control(peer, at, len);
+        let command = |peer, at, len| layout.may_write_command(peer, at, len);
+        for peer in 0..3 {
+            let at = peer as usize;
+            assert!(control(peer, layout.ready(at) + 4, 4) && control(peer, layout.credit(at), 8));
+            assert!(control(peer, layout.barrier(1, at), 8) && control(peer, layout.exist(at), 8));
+            assert!(!control(peer, 0, 8) && !control(peer, layout.ready(at), 16));
+            assert!(!control(peer, layout.credit((at + 1) % 3), 8));
+            assert!(command(peer, layout.queue(at), layout.queue_len()));
+            assert!(!command(peer, layout.queue(at) + 1, layout.queue_len()));
+            assert!(!command(peer, layout.queue((at + 1) % 3), 8));
         }
     }
 

@@ -18,8 +18,6 @@
 //!
 //! Must not know: what is waited for, messages.
 
-#![allow(unsafe_code)] // client memory, handlers, mapped regions
-
 use crate::os::{signal_stack, sys};
 use crate::sci::{Effort, Interrupt};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};

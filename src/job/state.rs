@@ -14,7 +14,7 @@ use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
 use crate::barrier::hosts::Hosts;
 use crate::barrier::plan::Plan;
-use crate::base::config::{self, Config, Reported, SegmentSize};
+use crate::base::config::{self, Config, Reported};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, Bootstrap, JobMemory, Joined};
@@ -25,10 +25,9 @@ use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::deck::messages as mail;
 use crate::os::sys;
-use crate::sci::hosts::Hosts as Adapters;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, IS_TIMED, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, Host, JobAdapter, NodeId, Placement, RemoteSegment};
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::trace::{self, Place};
 use crate::vis::Vis;
@@ -43,7 +42,8 @@ mod survive;
 mod timing;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, Card, agree_on_window, check_agreement, create, fetch_environment, overlap, publish_environment, restore_file,
+    CARD, Card, agree_on_window, check_agreement, create, fetch_environment, largest_segment, overlap,
+    publish_environment, restore_file,
 };
 
 /// How the client was compiled. Its headers pass this to init.
@@ -184,22 +184,14 @@ impl Job {
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         near.set_membarrier(config.membarrier);
         let places = Places::of(&memory, &config, client.everything);
-        let hosts = match places.far_from(me) {
-            None => Adapters::one(near),
-            Some(_) if IS_TIMED => Adapters::one(near), // `wrap` refuses it
-            Some(is_far) => {
-                let count = is_far.iter().filter(|is_far| **is_far).count() as u32;
-                let far = network::open(&config, me, nodes, count, memory.secret())?;
-                Adapters::several(near, far, is_far, memory.header().cookie())
-            }
-        };
+        let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
         let layout = Layout::new(nodes, config.slots_among(nodes));
         let (control_segment, control) = create(&adapter, CONTROL, layout.control_len())?;
         let (command_segment, command) = create(&adapter, COMMAND, layout.command_len())?;
         if let Some(far) = adapter.far() {
-            far.admit(CONTROL, control.clone(), Box::new(network::may_write_control(layout)));
-            far.admit(COMMAND, command.clone(), Box::new(network::may_write_command(layout)));
+            far.admit(CONTROL, control.clone(), Box::new(move |peer, at, len| layout.may_write_control(peer, at, len)));
+            far.admit(COMMAND, command.clone(), Box::new(move |peer, at, len| layout.may_write_command(peer, at, len)));
             network::meet(far, &*boot)?;
         }
         let environment = match memory.header().hosts() {
@@ -212,15 +204,7 @@ impl Job {
         };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
-        let text = match client.max_segsize_text {
-            Some(text) => Some(SegmentSize::parse(text).ok_or_else(|| {
-                Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
-            })?),
-            None => None,
-        };
-        let asked = config.max_segsize.or(text).map(|size| limits::asked(size, places.locals));
-        let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
-        let max_local = limits::max_segment_part(asked, places.locals, nodes);
+        let max_local = largest_segment(&config, &client, places.locals, nodes)?;
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
@@ -237,13 +221,8 @@ impl Job {
         let stride = cards.iter().map(|card| card[4]).max().unwrap_or(max_local);
         let vis = Vis::new(&config);
         let landings = Arc::<Landings>::default();
-        let mut library = Library::default();
-        reference::register(&mut library);
-        atomic::register(&mut library);
-        vis.register(&mut library);
-        handlers::register(&mut library, collective.clone(), landings.clone());
         let deck = mail::Place::<Host>::default();
-        mail::register(&mut library, &deck);
+        let library = library(&vis, &collective, &landings, &deck);
         let reach = wiring::Regions { adapter: adapter.clone(), layout, me, header: *memory.header() };
         let wiring = Wiring {
             me,
@@ -263,11 +242,7 @@ impl Job {
         let waiter = if is_sole { waiter.sole_thread() } else { waiter };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
-        let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
-            Some(hosts) => Plan::levels(me as usize, &hosts),
-            None => Plan::direct(me as usize, nodes as usize),
-        };
-        let plan = if trace::is_wanted(&config, me) { plan.with_later_stages_only() } else { plan };
+        let plan = plan(&config, me, nodes, &places);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
@@ -437,6 +412,31 @@ impl Job {
     }
 }
 
+/// What serves the library's own messages.
+fn library(
+    vis: &Vis,
+    collective: &<Host as Adapter>::Local,
+    landings: &Arc<Landings>,
+    deck: &mail::Place<Host>,
+) -> Library<Am<Host>> {
+    let mut library = Library::default();
+    reference::register(&mut library);
+    atomic::register(&mut library);
+    vis.register(&mut library);
+    handlers::register(&mut library, collective.clone(), landings.clone());
+    mail::register(&mut library, deck);
+    library
+}
+
+/// Whom this node tells in the barrier.
+fn plan(config: &Config, me: u32, nodes: u32, places: &Places) -> Plan {
+    let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
+        Some(hosts) => Plan::levels(me as usize, &hosts),
+        None => Plan::direct(me as usize, nodes as usize),
+    };
+    if trace::is_wanted(config, me) { plan.with_later_stages_only() } else { plan }
+}
+
 #[cold]
 fn before_attach() -> Error {
     Error::not_init(Job::get().map_or(NOT_INIT, |_| NOT_ATTACHED))
@@ -470,10 +470,10 @@ pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     });
     if job.config.stats {
         match &counters {
-            None => log::error(format_args!("stats: another thread is still polling; no counters")),
+            None => log::report(format_args!("stats: another thread is still polling; no counters")),
             Some(counters) => {
                 for (name, value) in counters {
-                    log::error(format_args!("stats: {name:<26} {value}"));
+                    log::report(format_args!("stats: {name:<26} {value}"));
                 }
             }
         }

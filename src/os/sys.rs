@@ -365,13 +365,15 @@ pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
     set[0].revents
 }
 
-/// Waits until one of at most four descriptors is readable, at most `timeout`, to the nanosecond. Returns early on signals.
-pub fn await_readable(list: &[RawFd], timeout: Duration) {
+/// Waits until one of at most four descriptors is readable, at most `timeout`, to the nanosecond. Returns early on signals. Says which of them
+/// are readable, or have ended.
+pub fn await_readable(list: &[RawFd], timeout: Duration) -> [bool; 4] {
     let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 4];
     set.iter_mut().zip(list).for_each(|(entry, fd)| entry.fd = *fd);
     let limit = libc::timespec { tv_sec: timeout.as_secs() as _, tv_nsec: timeout.subsec_nanos() as _ };
     // SAFETY: the set and the limit live during the call; no signal mask is passed.
     unsafe { libc::ppoll(set.as_mut_ptr(), set.len() as libc::nfds_t, &limit, std::ptr::null()) };
+    set.map(|entry| entry.revents != 0)
 }
 
 /// A descriptor that becomes readable when process `pid` ends.

@@ -1,6 +1,9 @@
 //! The interface of an adapter: segments, maps, DMA queues and interrupts as traits, and the words they share. Engines are
 //! generic over [`Adapter`].
 //!
+//! An adapter that wraps another one must pass each method on. So a method has a body here only if it is made of the trait's others alone:
+//! what a wrapper forgets does not compile.
+//!
 //! Must not know: how any adapter does it, messages.
 
 #![allow(unsafe_code)] // writes and reads of memory that the caller answers for
@@ -56,13 +59,9 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     fn ptr(&self, offset: usize) -> *mut u8;
     /// As [`LocalMap::ptr`], for a caller that is about to read `len` bytes there. Only loom's map does more than that: loom
     /// cannot see such reads.
-    #[inline(always)]
-    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
-        self.ptr(offset)
-    }
+    fn bytes(&self, offset: usize, len: usize) -> *mut u8;
     /// A hint: the line at `offset` will be read soon.
-    #[inline(always)]
-    fn will_read(&self, _offset: usize) {}
+    fn will_read(&self, offset: usize);
 }
 
 /// A block of words of a mapped local segment.
@@ -105,20 +104,16 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
     fn publish32(&self, offset: usize, value: u32);
     /// First byte, where stores may go by address, in the order that [`RemoteMap::packet`] and [`RemoteMap::publish`] promise.
-    fn place(&self) -> Option<*mut u8> {
-        None
-    }
+    /// `None`: there is no such address.
+    fn place(&self) -> Option<*mut u8>;
     /// A hint: the owner waits for what was just stored in the line at `offset`.
-    #[inline(always)]
-    fn hand_over(&self, _offset: usize) {}
+    fn hand_over(&self, offset: usize);
     /// A hint: this node will store to the line at `offset` soon. A reader in between takes the line back, and the hint was in vain.
-    #[inline(always)]
-    fn claim_by_prefetch(&self, _offset: usize) {}
+    fn claim_by_prefetch(&self, offset: usize);
     /// As [`RemoteMap::claim_by_prefetch`], by a store: the last word of the line holds any value afterwards. So the caller must be allowed to
     /// store a message there now, and nobody may read that word unless a later message stores it. The owner may look at the line's other
     /// words meanwhile. Adapters for which this buys nothing do nothing.
-    #[inline(always)]
-    fn claim_by_store(&self, _offset: usize) {}
+    fn claim_by_store(&self, offset: usize);
     /// PIO write of bytes. Unordered until the next barrier. `OutOfRange` writes nothing.
     ///
     /// # Safety
@@ -128,11 +123,7 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     ///
     /// # Safety
     /// As [`RemoteMap::write`].
-    #[inline(always)]
-    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: the caller promises that `src` is readable for `len` bytes.
-        unsafe { self.write(offset, src, len) }
-    }
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError>;
     /// PIO fill. Unordered until the next barrier. `OutOfRange` writes nothing.
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError>;
     /// Store barrier: every store made before through any map of this adapter is visible before any store after it.
@@ -147,42 +138,33 @@ pub trait RemoteRead: RemoteMap {
     /// `to` is writable for `len` bytes.
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError>;
     /// First byte, if payload may be loaded and stored by address. Never make a reference to it.
-    fn memory(&self) -> Option<*mut u8> {
-        None
-    }
+    fn memory(&self) -> Option<*mut u8>;
     /// True if the segment is on another host: puts and gets are started, and are complete later. [`RemoteRead::read`] fails.
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        false
-    }
+    fn is_far(&self) -> bool;
     /// Starts a put to a far segment. `done` is raised by 1, with Release, when every byte is in place. `lasting`: the source
-    /// stays as it is until then; else the call returns when the source is free. Runs no handlers.
+    /// stays as it is until then; else the call returns when the source is free. Runs no handlers. `NotMapped`: the segment is near.
     ///
     /// # Safety
     /// `src` is readable for `len` bytes, as long as `lasting` says.
     unsafe fn start_put(
         &self,
-        _offset: usize,
-        _src: *const u8,
-        _len: usize,
-        _lasting: bool,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
-    /// Starts a get from a far segment. `done` is raised by 1, with Release, when every byte is here.
+        offset: usize,
+        src: *const u8,
+        len: usize,
+        lasting: bool,
+        done: &'static AtomicU64,
+    ) -> Result<(), SciError>;
+    /// Starts a get from a far segment. `done` is raised by 1, with Release, when every byte is here. `NotMapped`: the segment is near.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes until then.
     unsafe fn start_get(
         &self,
-        _offset: usize,
-        _to: *mut u8,
-        _len: usize,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
+        offset: usize,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<(), SciError>;
 }
 
 /// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).
@@ -270,26 +252,21 @@ pub trait Interrupt: Send + Sync {
     fn arm(&self);
     /// How long after `arm` a peer may still not see that this node is armed. If not zero, the first wait after `arm` must
     /// not be longer than this, and the caller must look once more before the next wait.
-    fn settling(&self) -> Duration {
-        Duration::ZERO
-    }
+    fn settling(&self) -> Duration;
     /// Takes the announcement back.
     fn disarm(&self);
-    /// Sleeps until triggered or until `timeout`; true when triggered. Call between `arm` and `disarm`.
+    /// Sleeps until triggered or until `timeout`; true when triggered, or when the adapter has something that only
+    /// [`Adapter::progress`] brings. Call between `arm` and `disarm`.
     fn wait(&self, timeout: Duration) -> bool;
 
     /// Takes a berth: a place where a thread of this node sleeps that waits for `what`, so that
-    /// [`RemoteInterrupt::trigger_for`] wakes it alone. `None`: all berths are taken, or there are none, as by default. What the thread waits for must be looked at after
+    /// [`RemoteInterrupt::trigger_for`] wakes it alone. `None`: all berths are taken, or there are none. What the thread waits for must be looked at after
     /// this call.
-    fn take_berth(&self, _what: u32) -> Option<Berth> {
-        None
-    }
+    fn take_berth(&self, what: u32) -> Option<Berth>;
     /// Sleeps in the berth until called, or until `timeout`.
-    fn sleep_in(&self, _berth: &Berth, _timeout: Duration) {}
+    fn sleep_in(&self, berth: &Berth, timeout: Duration);
     /// Gives the berth back. True: a peer has called. It has woken nobody else for what it has published, so this thread must see to it.
-    fn leave_berth(&self, _berth: &Berth) -> bool {
-        false
-    }
+    fn leave_berth(&self, berth: &Berth) -> bool;
 }
 
 /// A peer's interrupt.
@@ -310,9 +287,7 @@ pub trait RemoteInterrupt: Clone + Send + Sync {
     fn call(&self, berth: &Berth);
     /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that
     /// [`RemoteInterrupt::trigger_if_armed`] does then.
-    fn sleep_word(&self) -> Option<*const u32> {
-        None
-    }
+    fn sleep_word(&self) -> Option<*const u32>;
 }
 
 /// How much a poll wants of [`Adapter::progress`].
@@ -362,15 +337,11 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// A peer's interrupt.
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError>;
     /// True if polls have to call [`Adapter::progress`], and to ask [`Adapter::is_expecting`]. It never changes. Shared memory has nothing
-    /// to do. An adapter that wraps another one must pass it on, or the inner one is never polled.
-    fn wants_polls(&self) -> bool {
-        false
-    }
+    /// to do.
+    fn wants_polls(&self) -> bool;
     /// Lets the adapter work. The library's polls call it if [`Adapter::wants_polls`]; the header's own polls, and those that follow a
     /// find of the header's, do not. True if anything came.
-    fn progress(&self, _effort: Effort) -> bool {
-        false
-    }
+    fn progress(&self, effort: Effort) -> bool;
     /// Does something after which the stores that it made are on their way. An adapter may keep them together until then. `act`
     /// stands here once: a second copy would keep it from being inlined (a Short's round trip 580 -> 651 instructions).
     #[inline(always)]
@@ -384,19 +355,12 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     }
     /// Keeps stores of this thread back. True: the caller must call [`Adapter::release`]. False: it must not, because nothing is kept back,
     /// or an outer call of this thread's does that already. The caller has the inbox, so that one thread at a time keeps stores back.
-    #[inline(always)]
-    fn hold(&self) -> bool {
-        false
-    }
+    fn hold(&self) -> bool;
     /// Ends what [`Adapter::hold`] began.
-    fn release(&self) {}
+    fn release(&self);
     /// Stores that the adapter keeps together with later ones go out now.
-    #[inline(always)]
-    fn settle(&self) {}
+    fn settle(&self);
     /// True while something is on its way that only [`Adapter::progress`] brings. Then each poll that finds nothing calls that, and
     /// clients' inline code polls nothing by itself.
-    #[inline(always)]
-    fn is_expecting(&self) -> bool {
-        false
-    }
+    fn is_expecting(&self) -> bool;
 }

@@ -1,6 +1,6 @@
 //! What every adapter must do, stated once and run for all of them. A later adapter gets one more line in `suites!`.
 //!
-//! A suite is given two nodes of one job. What was stored is looked at after a barrier, because adapters may delay it.
+//! A suite is given two nodes of one job. What was stored is looked at after [`arrive`], because adapters may delay it.
 
 #![allow(unsafe_code)] // mapped memory, system calls
 
@@ -9,9 +9,11 @@ use super::reorder::Reorder;
 use super::shm::{Shm, tests as shm};
 use super::*;
 use crate::sync::Ordering;
+use crate::testkit::shipping::{Apart, Behaviour, Paired, Together};
 use std::thread;
 use std::time::Duration;
 
+mod hosts;
 mod life;
 mod model;
 mod transfer;
@@ -53,56 +55,93 @@ fn timed<A: Adapter>(inner: [A; 2], name: &str) -> [timed::Timed<A>; 2] {
     })
 }
 
-macro_rules! suites {
-    ($($adapter:ident: $pair:expr;)*) => { $(
+/// The shipping adapter: both nodes on one host, in a job that has no others.
+fn one_host() -> [Together; 2] {
+    let nodes = Together::job(2, prompt());
+    [nodes[0].clone(), nodes[1].clone()]
+}
+
+/// Both nodes on one host, in a job that has others: a node sleeps at its door.
+fn one_of_several() -> [Paired; 2] {
+    let nodes = Paired::job(2, prompt());
+    [nodes[0].clone(), nodes[1].clone()]
+}
+
+/// Each node on a host of its own.
+fn two_hosts() -> [Apart; 2] {
+    let nodes = Apart::job(2, prompt());
+    [nodes[0].clone(), nodes[1].clone()]
+}
+
+/// What is sent is there at the next look.
+fn prompt() -> Behaviour {
+    Behaviour { seed: None, with_doors: true, payload: ID }
+}
+
+macro_rules! suite {
+    (@cases $pair:expr; $($module:ident::$name:ident;)*) => { $(
+        #[test]
+        fn $name() {
+            let pair = $pair;
+            super::$module::$name(pair());
+        }
+    )* };
+    ($adapter:ident, $pair:expr; $($cases:tt)*) => {
         mod $adapter {
             use super::*;
 
-            macro_rules! case {
-                ($module:ident::$name:ident) => {
-                    #[test]
-                    fn $name() {
-                        let pair = $pair;
-                        super::$module::$name(pair());
-                    }
-                };
+            suite! { @cases $pair;
+                life::what_is_not_there_cannot_be_connected;
+                life::availability_can_be_withdrawn;
+                life::connecting_waits_for_availability;
+                life::maps_outside_are_refused;
+                life::empty_segments_are_segments;
+                transfer::pio_stores_arrive;
+                transfer::a_claim_changes_at_most_the_last_word_of_its_line;
+                transfer::bytes_outside_are_refused_and_write_nothing;
+                transfer::words_outside_are_bugs;
+                transfer::dma_takes_only_what_hardware_takes;
+                transfer::dma_transfers_finish_in_order;
+                transfer::a_published_word_follows_what_a_barrier_ordered;
+                wake::an_interrupt_times_out;
+                wake::no_wake_up_is_lost;
+                wake::an_unknown_node_has_no_interrupt;
             }
-
-            case!(life::a_segment_lives_from_create_to_remove);
-            case!(life::what_is_not_there_cannot_be_connected);
-            case!(life::availability_can_be_withdrawn);
-            case!(life::connecting_waits_for_availability);
-            case!(life::maps_outside_are_refused);
-            case!(life::empty_segments_are_segments);
-            case!(life::a_used_segment_is_busy);
-            case!(life::maps_outlive_their_segment);
-            case!(transfer::pio_stores_arrive);
-            case!(transfer::a_claim_changes_at_most_the_last_word_of_its_line);
-            case!(transfer::bytes_outside_are_refused_and_write_nothing);
-            case!(transfer::words_outside_are_bugs);
-            case!(transfer::dma_takes_only_what_hardware_takes);
-            case!(transfer::dma_transfers_finish_in_order);
-            case!(transfer::a_published_word_follows_what_a_barrier_ordered);
-            case!(wake::an_interrupt_times_out);
-            case!(wake::a_trigger_after_arm_is_not_lost);
-            case!(wake::one_thread_disarms_and_the_other_is_still_woken);
-            case!(wake::a_thread_in_a_berth_is_called_or_its_node_is_triggered);
-            case!(wake::no_wake_up_is_lost);
-            case!(wake::the_sleeper_looks_or_is_triggered);
-            case!(wake::an_unknown_node_has_no_interrupt);
+            suite! { @cases $pair; $($cases)* }
 
             #[test]
             fn agrees_with_plain_memory() {
                 model::check($pair);
             }
         }
+    };
+}
+
+/// All of it.
+macro_rules! suites {
+    ($($adapter:ident: $pair:expr;)*) => { $(
+        suite! { $adapter, $pair;
+            life::a_segment_lives_from_create_to_remove;
+            life::a_used_segment_is_busy;
+            life::maps_outlive_their_segment;
+            wake::a_trigger_after_arm_is_not_lost;
+            wake::one_thread_disarms_and_the_other_is_still_woken;
+            wake::a_thread_in_a_berth_is_called_or_its_node_is_triggered;
+            wake::the_sleeper_looks_or_is_triggered;
+        }
     )* };
 }
+
+// Across hosts: what is admitted stays so as long as the process lives, and its owner knows of no users. A trigger sends what was stored, whose
+// arrival wakes the node; where nothing was stored it does nothing.
+suite! { on_hosts_far, two_hosts; }
 
 suites! {
     on_shm: shm_pair;
     on_heap: heap_pair;
     on_reorder: reorder_pair;
+    on_hosts_one: one_host;
+    on_hosts_one_of_several: one_of_several;
 }
 
 #[cfg(feature = "timed")]
@@ -136,6 +175,15 @@ fn connected<A: Adapter>([a, b]: &[A; 2], len: usize) -> Pair<A> {
     let remote = b.connect(a.node(), ID, SOON).unwrap();
     let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
     Pair { own, local, remote, map }
+}
+
+/// What the second node has stored for the first, through whichever maps, is there.
+fn arrive<A: Adapter>([a, b]: &[A; 2], map: &A::Remote) {
+    map.barrier();
+    if b.wants_polls() {
+        b.connect_interrupt(a.node()).unwrap().trigger_if_armed();
+        while b.progress(Effort::Thorough) | a.progress(Effort::Thorough) {}
+    }
 }
 
 fn word(map: &impl LocalMap, offset: usize) -> u64 {

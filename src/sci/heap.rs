@@ -12,8 +12,8 @@ use super::interrupt::{Bell, OwnInterrupt, PeerInterrupt};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
 use super::{
-    Adapter, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId,
-    Words, pio,
+    Adapter, Effort, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError,
+    SegmentId, Words, pio,
 };
 use crate::sync::AtomicU64;
 use parking_lot::Mutex;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod bell;
+#[cfg(all(test, loom))]
+mod loom_tests;
 use bell::Beds;
 pub use bell::HeapBell;
 
@@ -165,6 +167,26 @@ impl Adapter for Heap {
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError> {
         Ok(PeerInterrupt::new(self.bell(node)?))
     }
+
+    fn wants_polls(&self) -> bool {
+        false
+    }
+
+    fn progress(&self, _effort: Effort) -> bool {
+        false
+    }
+
+    fn hold(&self) -> bool {
+        false
+    }
+
+    fn release(&self) {}
+
+    fn settle(&self) {}
+
+    fn is_expecting(&self) -> bool {
+        false
+    }
 }
 
 /// One user of a segment.
@@ -306,11 +328,13 @@ impl LocalMap for HeapLocal {
         self.0.view.ptr(offset)
     }
 
-    #[cfg(loom)]
-    fn bytes(&self, offset: usize, len: usize) -> *mut u8 {
-        self.0.view.look(offset, len);
+    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
+        #[cfg(loom)]
+        self.0.view.look(offset, _len);
         self.0.view.ptr(offset)
     }
+
+    fn will_read(&self, _offset: usize) {}
 }
 
 /// A mapped segment of a peer.
@@ -336,6 +360,10 @@ impl RemoteMap for HeapRemote {
         self.0.view.packet(offset, head, body);
     }
 
+    fn hand_over(&self, _offset: usize) {}
+
+    fn claim_by_prefetch(&self, _offset: usize) {}
+
     fn claim_by_store(&self, offset: usize) {
         self.0.view.claim_by_store(offset);
     }
@@ -353,6 +381,11 @@ impl RemoteMap for HeapRemote {
         unsafe { self.0.view.write(offset, src, len) }
     }
 
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
+        unsafe { self.write(offset, src, len) }
+    }
+
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
         self.0.view.fill(offset, byte, len)
     }
@@ -368,99 +401,33 @@ impl super::RemoteRead for HeapRemote {
         // SAFETY: the caller promises that `to` is writable for `len` bytes.
         unsafe { self.0.view.read(offset, to, len) }
     }
-}
 
-#[cfg(all(test, loom))]
-mod loom_tests {
-    use super::*;
-    use crate::explore::explore;
-    use crate::sci::{Interrupt, RemoteInterrupt};
-    use crate::sync::Ordering;
-    use loom::thread;
-
-    /// Two nodes, and node 0's segment of one line: local map, node 1's remote map.
-    fn pair(len: usize) -> (Heap, Heap, HeapLocalSegment, HeapLocal, HeapRemote) {
-        let fabric = HeapFabric::new(2);
-        let (a, b) = (Heap::join(&fabric, NodeId(0)).unwrap(), Heap::join(&fabric, NodeId(1)).unwrap());
-        let own = a.create(SegmentId(1), len).unwrap();
-        own.set_available().unwrap();
-        let local = own.map(Placement::Anywhere).unwrap();
-        let remote = b.connect(NodeId(0), SegmentId(1), Duration::ZERO).unwrap();
-        let map = remote.map(0, len, Placement::Anywhere).unwrap();
-        (a, b, own, local, map)
+    fn memory(&self) -> Option<*mut u8> {
+        None
     }
 
-    #[test]
-    fn who_sees_a_packets_head_sees_its_body() {
-        explore(|| {
-            let (_a, _b, _own, local, map) = pair(64);
-            let sender = thread::spawn(move || map.packet(0, 1, &[7, 8]));
-            // ORDERING: Acquire ↔ the head's Release.
-            if local.word(0).load(Ordering::Acquire) == 1 {
-                assert_eq!(local.word(8).load(Ordering::Relaxed), 7);
-                assert_eq!(local.word(16).load(Ordering::Relaxed), 8);
-            }
-            sender.join().unwrap();
-        });
+    fn is_far(&self) -> bool {
+        false
     }
 
-    #[test]
-    fn stores_after_a_barrier_come_after_those_before() {
-        explore(|| {
-            let (_a, _b, _own, local, map) = pair(128);
-            let sender = thread::spawn(move || {
-                map.store(0, &[7]);
-                map.barrier();
-                map.publish(64, 1);
-            });
-            // ORDERING: Acquire ↔ the barrier's Release fence.
-            if local.word(64).load(Ordering::Acquire) == 1 {
-                assert_eq!(local.word(0).load(Ordering::Relaxed), 7);
-            }
-            sender.join().unwrap();
-        });
+    unsafe fn start_put(
+        &self,
+        _offset: usize,
+        _src: *const u8,
+        _len: usize,
+        _lasting: bool,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
     }
 
-    /// [`RemoteInterrupt::trigger`] alone, without the fence of a sender that looks whether anybody sleeps.
-    #[test]
-    fn a_triggered_sleeper_sees_the_news() {
-        explore(|| {
-            let (a, b, _own, local, map) = pair(64);
-            let own = a.interrupt().unwrap();
-            let peer = b.connect_interrupt(NodeId(0)).unwrap();
-            let sender = thread::spawn(move || {
-                map.publish(0, 1);
-                peer.trigger();
-            });
-            own.arm();
-            if own.wait(Duration::ZERO) {
-                // Relaxed: the trigger orders it.
-                assert_eq!(local.word(0).load(Ordering::Relaxed), 1);
-            }
-            own.disarm();
-            sender.join().unwrap();
-        });
-    }
-
-    /// A sleeper that neither saw the news nor was triggered would spin here until loom gives up.
-    #[test]
-    fn an_armed_sleeper_sees_the_news_or_is_triggered() {
-        explore(|| {
-            let (a, b, _own, local, map) = pair(64);
-            let own = a.interrupt().unwrap();
-            let peer = b.connect_interrupt(NodeId(0)).unwrap();
-            let sender = thread::spawn(move || {
-                map.publish(0, 1);
-                peer.trigger_if_armed();
-            });
-            own.arm();
-            // Relaxed: only whether it is there; the fences decide.
-            if local.word(0).load(Ordering::Relaxed) == 0 {
-                assert!(own.wait(Duration::MAX));
-                assert_eq!(local.word(0).load(Ordering::Relaxed), 1);
-            }
-            own.disarm();
-            sender.join().unwrap();
-        });
+    unsafe fn start_get(
+        &self,
+        _offset: usize,
+        _to: *mut u8,
+        _len: usize,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
     }
 }

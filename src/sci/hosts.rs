@@ -15,7 +15,10 @@ use super::far::remote::FarMap;
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
 use super::pio;
 use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemoteSegment};
-use super::{Adapter, Effort, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId};
+use super::window::page_size;
+use super::{
+    Adapter, Effort, JobAdapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId,
+};
 use crate::os::sys;
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
@@ -40,35 +43,38 @@ struct Outside {
 }
 
 impl Hosts {
-    /// For a job whose nodes all share memory.
-    pub fn one(near: Shm) -> Hosts {
-        Hosts { near, far: None }
-    }
-
     /// For a job in which the nodes that `is_far` says, by rank, are reached by `far`. `cookie` tells jobs apart.
     pub fn several(near: Shm, far: &'static Far, is_far: Vec<bool>, cookie: u64) -> Hosts {
         let doors = Arc::new(Doors::open(cookie, near.node()));
         Hosts { near, far: Some(Outside { far, is_far: is_far.into(), doors }) }
     }
 
-    /// The half for nodes of this host.
-    pub fn near(&self) -> &Shm {
+    fn bell(&self, node: NodeId, near: ShmBell) -> HostsBell {
+        let doors = self.far.as_ref().map(|outside| (outside.far, outside.doors.clone()));
+        HostsBell { near, node, doors }
+    }
+}
+
+impl JobAdapter for Hosts {
+    fn one(near: Shm) -> Hosts {
+        Hosts { near, far: None }
+    }
+
+    fn near(&self) -> &Shm {
         &self.near
     }
 
-    /// The half for nodes of other hosts, if there are any.
-    pub fn far(&self) -> Option<&'static Far> {
+    fn far(&self) -> Option<&'static Far> {
         self.far.as_ref().map(|outside| outside.far)
     }
 
-    /// True if `node` is on another host.
     #[inline]
-    pub fn is_far(&self, node: NodeId) -> bool {
-        self.far.as_ref().is_some_and(|outside| outside.is_far[usize::from(node.0)])
+    fn is_far(&self, node: NodeId) -> bool {
+        let is_far = |outside: &Outside| outside.is_far.get(usize::from(node.0)).is_some_and(|is_far| *is_far);
+        self.far.as_ref().is_some_and(is_far)
     }
 
-    /// The segment `id` of a node on another host, `len` bytes long. What its owner admits can be written.
-    pub fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<HostsSegment, SciError> {
+    fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<HostsSegment, SciError> {
         match &self.far {
             Some(outside) if self.is_far(node) => {
                 Ok(HostsSegment::Far { far: outside.far, peer: node.0.into(), id, len })
@@ -77,26 +83,18 @@ impl Hosts {
         }
     }
 
-    /// This node leaves in good order: what it has sent to other hosts arrives there.
-    pub fn leave(&self) {
+    fn leave(&self) {
         if let Some(far) = self.far() {
             far.leave(Duration::from_millis(800));
         }
     }
 
-    /// Starts the thread that serves the network while the client computes or blocks: `always`, or only as long as something of this
-    /// node waits. Call it once. A job on one host has none.
-    pub fn start_thread(&self, always: bool) -> Result<(), SciError> {
+    fn start_thread(&self, always: bool) -> Result<(), SciError> {
         let Some(far) = self.far() else { return Ok(()) };
         let own = PeerInterrupt::new(self.bell(self.node(), self.near.bell(self.node())?));
         let error =
             |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
         far.start_thread(always, move || own.trigger_if_armed()).map_err(error)
-    }
-
-    fn bell(&self, node: NodeId, near: ShmBell) -> HostsBell {
-        let doors = self.far.as_ref().map(|outside| (outside.far, outside.doors.clone()));
-        HostsBell { near, node, doors }
     }
 }
 
@@ -209,6 +207,13 @@ impl RemoteSegment for HostsSegment {
             HostsSegment::Near(near) => near.map(offset, len, place).map(HostsMap::from),
             HostsSegment::Far { far, peer, id, len: whole } => {
                 pio::check_range(offset, len, *whole)?;
+                let need = page_size();
+                if !offset.is_multiple_of(need) {
+                    return Err(SciError::Misaligned { offset, need });
+                }
+                if let Placement::At(address) = place {
+                    return Err(SciError::BadPlacement { address, len });
+                }
                 Ok(FarMap::new(far, *peer, *id, offset, len).into())
             }
         }
@@ -299,7 +304,7 @@ impl BellPlace for HostsBell {
         self.near.sleeper_fence();
     }
 
-    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) -> bool {
         match &self.doors {
             Some((far, doors)) if berth.is_none() => doors.sleep(far, timeout),
             _ => self.near.sleep(berth, seen, timeout),
@@ -322,6 +327,9 @@ struct Doors {
     own: Option<UnixDatagram>,
 }
 
+/// The longest sleep beside a wire without a descriptor to wait for.
+const BLIND: Duration = Duration::from_micros(50);
+
 impl Doors {
     fn open(cookie: u64, node: NodeId) -> Doors {
         let own = Doors::name(cookie, node).and_then(|name| {
@@ -343,15 +351,19 @@ impl Doors {
         }
     }
 
-    fn sleep(&self, far: &Far, timeout: Duration) {
+    /// Sleeps until somebody knocks or the network has something. True: it may have, so that the sleeper must look.
+    fn sleep(&self, far: &Far, timeout: Duration) -> bool {
         let door = self.own.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let (wire, timeout) = match far.wire().descriptor() {
-            Some(fd) => (fd, timeout),
-            None => (-1, timeout.min(Duration::from_micros(50))),
+        let has_some = match far.wire().descriptor() {
+            Some(wire) => sys::await_readable(&[door, wire], timeout)[1],
+            None => {
+                sys::await_readable(&[door], timeout.min(BLIND));
+                true
+            }
         };
-        sys::await_readable(&[door, wire], timeout);
         if let Some(own) = &self.own {
             while own.recv(&mut [0; 8]).is_ok() {}
         }
+        has_some
     }
 }

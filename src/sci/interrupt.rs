@@ -82,8 +82,9 @@ pub trait BellPlace: Clone + Send + Sync {
     /// Orders the sleeper's store of the sleep word before its next look, and the peers' publishing before theirs. The
     /// latter may fail where senders do not fence (see the head of this file); rule 4 makes up for it.
     fn sleeper_fence(&self);
-    /// Sleeps while the event word is `seen`, at most `timeout`, in the berth of this number or as the node. May return early.
-    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration);
+    /// Sleeps while the event word is `seen`, at most `timeout`, in the berth of this number or as the node. May return early. True: the
+    /// adapter may have something that no trigger says. Then the node must not sleep on before it has looked.
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) -> bool;
     /// Ends the sleep in this berth, or all sleeps of the node, but not those in berths.
     fn wake(&self, berth: Option<usize>);
 }
@@ -175,7 +176,9 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
                 return true;
             }
             let Some(left) = end.left() else { return false };
-            self.0.sleep(None, seen, left);
+            if self.0.sleep(None, seen, left) {
+                return true;
+            }
         }
     }
 
@@ -193,7 +196,7 @@ impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
                 return;
             }
             let Some(left) = end.left() else { return };
-            self.0.sleep(Some(berth.place()), seen, left);
+            let _ = self.0.sleep(Some(berth.place()), seen, left); // no thread in a berth looks for other things
         }
     }
 
@@ -315,6 +318,12 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     #[cfg(not(loom))]
     fn sleep_word(&self) -> Option<*const u32> {
         (!self.0.senders_fence()).then(|| self.0.bell().sleepers.as_ptr().cast_const())
+    }
+
+    /// Loom's atomics have no address.
+    #[cfg(loom)]
+    fn sleep_word(&self) -> Option<*const u32> {
+        None
     }
 }
 

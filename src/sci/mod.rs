@@ -29,6 +29,8 @@ pub(crate) mod hint;
 pub mod hosts;
 pub mod interrupt;
 #[cfg(not(loom))]
+pub mod job;
+#[cfg(not(loom))]
 mod mapping;
 pub mod model;
 mod pio;
@@ -51,8 +53,8 @@ pub use adapter::{
 pub use address::{NodeId, SciAddr, SegmentId};
 pub use berth::Berth;
 pub use error::SciError;
-#[cfg(all(test, not(loom)))]
-pub(crate) use pio::{check_range, half_index, packet_index, word_index, words_index};
+#[cfg(not(loom))]
+pub use job::JobAdapter;
 
 /// The adapter that the library is built with. Loom cannot see into mapped memory, so it gets the heap.
 #[cfg(loom)]

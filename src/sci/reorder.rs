@@ -40,6 +40,11 @@ impl<A: Adapter> Reorder<A> {
         let state = State { random: Random::new(seed), lines: Vec::new() };
         Self { inner, lines: Arc::new(Lines(Mutex::new(state))) }
     }
+
+    /// What it wraps.
+    pub(crate) fn inner(&self) -> &A {
+        &self.inner
+    }
 }
 
 impl<A: Adapter> Adapter for Reorder<A>
@@ -90,6 +95,22 @@ where
     fn progress(&self, effort: Effort) -> bool {
         self.lines.0.lock().stir();
         self.inner.progress(effort)
+    }
+
+    fn hold(&self) -> bool {
+        self.inner.hold()
+    }
+
+    fn release(&self) {
+        self.inner.release();
+    }
+
+    fn settle(&self) {
+        self.inner.settle();
+    }
+
+    fn is_expecting(&self) -> bool {
+        self.inner.is_expecting()
     }
 }
 
@@ -195,6 +216,18 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
         self.push(offset, Store::Packet(head, body.to_vec()));
     }
 
+    fn place(&self) -> Option<*mut u8> {
+        None // stores by address would not be seen
+    }
+
+    fn hand_over(&self, offset: usize) {
+        self.inner.hand_over(offset);
+    }
+
+    fn claim_by_prefetch(&self, offset: usize) {
+        self.inner.claim_by_prefetch(offset);
+    }
+
     fn claim_by_store(&self, offset: usize) {
         super::pio::packet_index(offset, 0, self.len());
         self.push(offset + 8 * super::pio::LAST_WORD, Store::Words(vec![u64::MAX]));
@@ -220,6 +253,11 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
             self.write_piece(at, bytes);
         }
         Ok(())
+    }
+
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
+        unsafe { self.write(offset, src, len) }
     }
 
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {

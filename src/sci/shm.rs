@@ -12,7 +12,9 @@ use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
 use super::segment::Found;
 use super::window::page_size;
-use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room};
+use super::{
+    Adapter, Effort, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room,
+};
 use crate::sync::{AtomicBool, Ordering, fence};
 use parking_lot::Mutex;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -189,6 +191,30 @@ impl Adapter for Shm {
 
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError> {
         Ok(PeerInterrupt::new(self.bell(node)?))
+    }
+
+    fn wants_polls(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn progress(&self, _effort: Effort) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn hold(&self) -> bool {
+        false
+    }
+
+    fn release(&self) {}
+
+    #[inline(always)]
+    fn settle(&self) {}
+
+    #[inline(always)]
+    fn is_expecting(&self) -> bool {
+        false
     }
 }
 
@@ -370,7 +396,7 @@ pub struct ShmBell {
 
 // SAFETY: `bell` points into the fabric, which `core` keeps mapped; a bell consists of atomics.
 unsafe impl Send for ShmBell {}
-// SAFETY: as above.
+// SAFETY: `bell` points into the fabric, which `core` keeps mapped; a bell consists of atomics.
 unsafe impl Sync for ShmBell {}
 
 impl BellPlace for ShmBell {
@@ -396,8 +422,9 @@ impl BellPlace for ShmBell {
         }
     }
 
-    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) -> bool {
         linux::futex_wait(self.bell().events(), berth, seen, timeout);
+        false
     }
 
     fn wake(&self, berth: Option<usize>) {

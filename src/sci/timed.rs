@@ -38,10 +38,10 @@ pub use maps::{TimedMap, TimedSegment};
 pub use node::Traffic;
 
 use self::core::Core;
-use super::hosts::{Hosts, HostsSegment};
+use super::far::Far;
 use super::model::{Parameters, Topology};
 use super::shm::Shm;
-use super::{Adapter, Effort, NodeId, Properties, SciError, SegmentId};
+use super::{Adapter, Effort, JobAdapter, NodeId, Properties, SciError, SegmentId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,45 +120,50 @@ impl<A: Adapter> Adapter for Timed<A> {
     fn is_expecting(&self) -> bool {
         self.core.has_kept() || self.inner.is_expecting()
     }
-}
 
-/// What the job asks of its adapter besides. Timing mode is for one host.
-impl Timed<Hosts> {
-    /// For a process without a job: nothing takes time.
-    pub fn one(near: Shm) -> Timed<Hosts> {
-        let hardware = Parameters::of("count").expect("it is in the table");
-        let (topology, links) = (Topology::Apart, links::Links::own(0));
-        Timed::new(Hosts::one(near), Setup { hardware, topology, positions: [].into(), links })
+    fn hold(&self) -> bool {
+        self.inner.hold()
     }
 
-    /// The shared memory of this host.
-    pub fn near(&self) -> &Shm {
+    fn release(&self) {
+        self.inner.release();
+    }
+
+    fn settle(&self) {
+        self.inner.settle();
+    }
+}
+
+impl<A: JobAdapter> JobAdapter for Timed<A> {
+    /// Nothing takes time.
+    fn one(near: Shm) -> Timed<A> {
+        let hardware = Parameters::of("count").expect("it is in the table");
+        let (topology, links) = (Topology::Apart, links::Links::own(0));
+        Timed::new(A::one(near), Setup { hardware, topology, positions: [].into(), links })
+    }
+
+    fn near(&self) -> &Shm {
         self.inner.near()
     }
 
-    /// There are no other hosts.
-    pub fn far(&self) -> Option<&'static super::far::Far> {
-        None
+    fn far(&self) -> Option<&'static Far> {
+        self.inner.far()
     }
 
-    /// No node is on another host.
-    pub fn is_far(&self, _node: NodeId) -> bool {
-        false
+    fn is_far(&self, node: NodeId) -> bool {
+        self.inner.is_far(node)
     }
 
-    /// No segment is on another host.
-    pub fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<TimedSegment<Hosts>, SciError> {
-        let segment: HostsSegment = self.inner.far_segment(node, id, len)?;
-        Ok(TimedSegment::new(segment, node, &self.core))
+    fn far_segment(&self, node: NodeId, id: SegmentId, len: usize) -> Result<TimedSegment<A>, SciError> {
+        Ok(TimedSegment::new(self.inner.far_segment(node, id, len)?, node, &self.core))
     }
 
-    /// No network needs a thread.
-    pub fn start_thread(&self, always: bool) -> Result<(), SciError> {
+    fn start_thread(&self, always: bool) -> Result<(), SciError> {
         self.inner.start_thread(always)
     }
 
-    /// This node leaves in good order: what it has stored arrives.
-    pub fn leave(&self) {
+    /// What this node has stored arrives first.
+    fn leave(&self) {
         self.deliver();
         self.inner.leave();
     }

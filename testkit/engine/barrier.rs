@@ -10,7 +10,7 @@ use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::{AtomicU32, Ordering};
-use crate::testkit::far::Far;
+use crate::testkit::shipping::{Apart, Paired, Together};
 
 /// Bytes that a node writes to the next one before each notify.
 const NOTE: usize = 640;
@@ -103,7 +103,9 @@ fn all_phases<A: Kit>(levels_with_notes: bool) {
 fn what_was_stored_before_notify_is_seen_after_wait_and_names_agree() {
     all_phases::<Heap>(true);
     all_phases::<Reorder<Heap>>(true);
-    all_phases::<Far<Heap>>(false);
+    all_phases::<Together>(true);
+    all_phases::<Apart>(false);
+    all_phases::<Paired>(false);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::traffic::every_category_count_and_length;
 use super::world::Kit;
 use crate::sci::dma::Queue;
 use crate::sci::heap::Heap;
-use crate::sci::{Adapter, NodeId, Properties, SciError, SegmentId};
+use crate::sci::{Adapter, Effort, NodeId, Properties, SciError, SegmentId};
 use std::time::Duration;
 
 /// DMA in units of `ALIGN` bytes, with at least `MIN` bytes.
@@ -46,6 +46,30 @@ impl<const ALIGN: usize, const MIN: usize> Adapter for Card<ALIGN, MIN> {
 
     fn connect_interrupt(&self, node: NodeId) -> Result<Self::RemoteInterrupt, SciError> {
         self.0.connect_interrupt(node)
+    }
+
+    fn wants_polls(&self) -> bool {
+        self.0.wants_polls()
+    }
+
+    fn progress(&self, effort: Effort) -> bool {
+        self.0.progress(effort)
+    }
+
+    fn hold(&self) -> bool {
+        self.0.hold()
+    }
+
+    fn release(&self) {
+        self.0.release();
+    }
+
+    fn settle(&self) {
+        self.0.settle();
+    }
+
+    fn is_expecting(&self) -> bool {
+        self.0.is_expecting()
     }
 }
 

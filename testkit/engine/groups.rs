@@ -6,7 +6,7 @@ use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
-use crate::testkit::far::Far;
+use crate::testkit::shipping::{Apart, Paired, Together};
 
 fn large() -> Shape {
     Shape { active: vec![0, 20, 40, 63, 64, 66, 69], ..Shape::new(70, 4) }
@@ -23,7 +23,9 @@ fn any_traffic_between_few_nodes_of_a_large_job_arrives() {
     }
     any::<Heap>();
     any::<Reorder<Heap>>();
-    any::<Far<Heap>>();
+    any::<Together>();
+    any::<Apart>();
+    any::<Paired>();
 }
 
 /// The only message of a pair cannot be found by looking for the pair's next one.
@@ -39,9 +41,13 @@ fn a_single_message_from_an_unpredicted_peer_is_found() {
     single::<Heap>(None);
     single::<Heap>(Some(Leg::short(0)));
     single::<Reorder<Heap>>(None);
-    single::<Far<Heap>>(None);
+    single::<Together>(None);
+    single::<Apart>(None);
+    single::<Paired>(None);
     single::<Reorder<Heap>>(Some(Leg::short(0)));
-    single::<Far<Heap>>(Some(Leg::short(0)));
+    single::<Together>(Some(Leg::short(0)));
+    single::<Apart>(Some(Leg::short(0)));
+    single::<Paired>(Some(Leg::short(0)));
 }
 
 /// The credit must arrive no later than the reply's exist word, because no node sets that word again.
@@ -59,7 +65,9 @@ fn a_reply_behind_an_unanswered_request_is_found() {
     }
     behind::<Heap>();
     behind::<Reorder<Heap>>();
-    behind::<Far<Heap>>();
+    behind::<Together>();
+    behind::<Apart>();
+    behind::<Paired>();
 }
 
 /// The number of nodes of the largest supported job: two lines of exist words.

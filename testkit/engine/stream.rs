@@ -6,7 +6,7 @@ use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
-use crate::testkit::far::Far;
+use crate::testkit::shipping::{Apart, Paired, Together};
 
 fn everything(nodes: u32, slots: u32) -> Shape {
     Shape { everything: true, ..Shape::new(nodes, slots) }
@@ -31,7 +31,9 @@ fn longs_to_unmapped_memory_are_streamed() {
 fn longs_to_unmapped_memory_are_streamed_whatever_the_order_of_stores() {
     for answers in [0, 8, 16] {
         streams::<Reorder<Heap>>(answers);
-        streams::<Far<Heap>>(answers);
+        streams::<Together>(answers);
+        streams::<Apart>(answers);
+        streams::<Paired>(answers);
     }
 }
 
@@ -49,7 +51,9 @@ fn streams_longer_than_the_ring_cross_in_both_directions() {
     }
     cross::<Heap>();
     cross::<Reorder<Heap>>();
-    cross::<Far<Heap>>();
+    cross::<Together>();
+    cross::<Apart>();
+    cross::<Paired>();
 }
 
 #[test]
@@ -67,5 +71,7 @@ fn a_streamed_reply_from_an_unpredicted_peer_of_a_large_job_completes() {
     }
     few::<Heap>();
     few::<Reorder<Heap>>();
-    few::<Far<Heap>>();
+    few::<Together>();
+    few::<Apart>();
+    few::<Paired>();
 }

@@ -14,7 +14,7 @@ use crate::base::error::Error;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
-use crate::testkit::far::Far;
+use crate::testkit::shipping::{Apart, Paired, Together};
 use crate::verbs::Flags;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -374,7 +374,9 @@ fn every_category_count_and_length_arrives_whole_and_in_order() {
 #[test]
 fn every_category_count_and_length_arrives_whole_and_in_order_whatever_the_order_of_stores() {
     every_category_count_and_length::<Reorder<Heap>>();
-    every_category_count_and_length::<Far<Heap>>();
+    every_category_count_and_length::<Together>();
+    every_category_count_and_length::<Apart>();
+    every_category_count_and_length::<Paired>();
 }
 
 /// `count` messages of any kind per pair. Of every 16 requests, `answers` get an answer.
@@ -404,14 +406,18 @@ fn mixtures<A: Kit>(answers: u64) {
 fn requests_without_reply_give_their_slots_back_in_batches() {
     mixtures::<Heap>(0);
     mixtures::<Reorder<Heap>>(0);
-    mixtures::<Far<Heap>>(0);
+    mixtures::<Together>(0);
+    mixtures::<Apart>(0);
+    mixtures::<Paired>(0);
 }
 
 #[test]
 fn every_reply_comes_once_and_in_order() {
     mixtures::<Heap>(16);
     mixtures::<Reorder<Heap>>(16);
-    mixtures::<Far<Heap>>(16);
+    mixtures::<Together>(16);
+    mixtures::<Apart>(16);
+    mixtures::<Paired>(16);
 }
 
 #[test]
@@ -419,7 +425,9 @@ fn answered_and_unanswered_requests_mix_in_any_order() {
     for answers in [1, 8, 15] {
         mixtures::<Heap>(answers);
         mixtures::<Reorder<Heap>>(answers);
-        mixtures::<Far<Heap>>(answers);
+        mixtures::<Together>(answers);
+        mixtures::<Apart>(answers);
+        mixtures::<Paired>(answers);
     }
 }
 
@@ -436,5 +444,7 @@ fn payloads_of_odd_sizes_wrap_the_rings() {
     wrap::<Heap>(4);
     wrap::<Heap>(64);
     wrap::<Reorder<Heap>>(64);
-    wrap::<Far<Heap>>(64);
+    wrap::<Together>(64);
+    wrap::<Apart>(64);
+    wrap::<Paired>(64);
 }

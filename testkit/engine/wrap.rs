@@ -5,7 +5,7 @@ use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
-use crate::testkit::far::Far;
+use crate::testkit::shipping::{Apart, Paired, Together};
 
 fn from_start<A: Kit>(start: u32, slots: u32, answers: u64) {
     let shape = Shape { start, ..Shape::new(2, slots) };
@@ -27,7 +27,9 @@ fn counts_of_requests_wrap() {
     for answers in [0, 8, 16] {
         from_starts::<Heap>(answers);
         from_starts::<Reorder<Heap>>(answers);
-        from_starts::<Far<Heap>>(answers);
+        from_starts::<Together>(answers);
+        from_starts::<Apart>(answers);
+        from_starts::<Paired>(answers);
     }
 }
 

@@ -1,6 +1,9 @@
 //! The rules of waiting, with a clock that tests set.
 
+#![allow(unsafe_code)] // cells that one thread uses
+
 use super::*;
+use crate::sci::Berth;
 
 thread_local! {
     /// The time instead of the clock's, in nanoseconds.
@@ -104,6 +107,19 @@ fn long_yields_are_few() {
     assert_eq!(dedicated(5_000_000), 1);
 }
 
+/// Interrupts of these tests have none.
+macro_rules! no_berths {
+    () => {
+        fn take_berth(&self, _: u32) -> Option<Berth> {
+            None
+        }
+        fn sleep_in(&self, _: &Berth, _: Duration) {}
+        fn leave_berth(&self, _: &Berth) -> bool {
+            false
+        }
+    };
+}
+
 struct Sleeps(Cell<u32>);
 // SAFETY: used by one thread in these tests.
 unsafe impl Sync for Sleeps {}
@@ -115,6 +131,10 @@ impl Interrupt for Sleeps {
         self.0.set(self.0.get() + 1);
         false
     }
+    fn settling(&self) -> Duration {
+        Duration::ZERO
+    }
+    no_berths!();
 }
 
 /// A peer published just after `arm`, and did not see it: only a look finds that.
@@ -131,6 +151,7 @@ impl Interrupt for Unseen {
         self.0.set(self.0.get() + timeout);
         false
     }
+    no_berths!();
 }
 
 #[test]

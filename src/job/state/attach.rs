@@ -12,7 +12,9 @@ use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
-use crate::sci::{Adapter, Host, IS_TIMED, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
+use crate::sci::{
+    Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment,
+};
 use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and the node's process id.

@@ -9,7 +9,7 @@ use crate::base::error::Error;
 use crate::deck::dead::{Losses, Roll};
 use crate::deck::engine::Deck;
 use crate::os::signal;
-use crate::sci::Host;
+use crate::sci::{Host, JobAdapter};
 use crate::supervise::{Boxes, JobHeader};
 use std::time::Duration;
 

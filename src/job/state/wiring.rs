@@ -7,14 +7,16 @@ use super::{CONNECT, Client};
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
 use crate::am::wait;
-use crate::base::config::{Config, Dma};
+use crate::base::config::{Config, Dma, SegmentSize};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{BootError, Bootstrap, Key};
 use crate::job::{JobHeader, environment, limits};
 use crate::os::sys;
 use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId};
+use crate::sci::{
+    Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId,
+};
 use crate::supervise::spawn::HIGH;
 use crate::xfer::overlap::Overlap;
 use std::os::fd::AsFd;
@@ -134,6 +136,19 @@ pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Err
     let again = again.and_then(|fd| sys::duplicate_high(fd.as_fd(), HIGH));
     let again = again.map_err(|_| Error::from(SciError::FileLost))?;
     Ok(adapter.near().take_file(again)?)
+}
+
+/// The largest segment that this node could have: the user's wish counts most, then the client's, among `locals` nodes of this host.
+pub(super) fn largest_segment(config: &Config, client: &Client, locals: u32, nodes: u32) -> Result<u64, Error> {
+    let text = match client.max_segsize_text {
+        Some(text) => Some(SegmentSize::parse(text).ok_or_else(|| {
+            Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
+        })?),
+        None => None,
+    };
+    let asked = config.max_segsize.or(text).map(|size| limits::asked(size, locals));
+    let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
+    Ok(limits::max_segment_part(asked, locals, nodes))
 }
 
 /// The key under which a node puts its [`Card`].

@@ -2,7 +2,8 @@
 
 use super::*;
 
-pub(super) fn a_segment_lives_from_create_to_remove<A: Adapter>([a, b]: [A; 2]) {
+pub(super) fn a_segment_lives_from_create_to_remove<A: Adapter>(nodes: [A; 2]) {
+    let [a, b] = &nodes;
     for lap in 1..4 {
         let own = a.create(ID, 100).unwrap();
         assert!(own.len() >= 100 && !own.is_empty());
@@ -16,7 +17,7 @@ pub(super) fn a_segment_lives_from_create_to_remove<A: Adapter>([a, b]: [A; 2]) 
         assert_eq!(remote.len(), own.len());
         let map = remote.map(0, remote.len(), Placement::Anywhere).unwrap();
         map.publish(0, lap);
-        map.barrier();
+        arrive(&nodes, &map);
         assert_eq!(word(&local, 0), lap);
         drop((map, remote, local));
         own.remove().unwrap();
@@ -55,7 +56,7 @@ pub(super) fn availability_can_be_withdrawn<A: Adapter>(nodes: [A; 2]) {
     let [a, b] = &nodes;
     assert_eq!(error(b.connect(a.node(), ID, Duration::ZERO)), SciError::NotAvailable { node: a.node(), id: ID });
     pair.map.publish(8, 5);
-    pair.map.barrier();
+    arrive(&nodes, &pair.map);
     assert_eq!(word(&pair.local, 8), 5, "connections that exist stay");
     assert!(pair.remote.map(0, 64, Placement::Anywhere).is_ok());
     pair.own.set_available().unwrap();
@@ -97,7 +98,7 @@ pub(super) fn maps_outside_are_refused<A: Adapter>(nodes: [A; 2]) {
     }
     let upper = pair.remote.map(PAGE, PAGE, Placement::Anywhere).unwrap();
     upper.publish(PAGE - 8, 4);
-    upper.barrier();
+    arrive(&nodes, &upper);
     assert_eq!(word(&pair.local, size - 8), 4);
     assert!(pair.remote.map(size, 0, Placement::Anywhere).unwrap().is_empty());
 }
@@ -130,6 +131,6 @@ pub(super) fn maps_outlive_their_segment<A: Adapter>(nodes: [A; 2]) {
     let fresh = again.map(Placement::Anywhere).unwrap();
     drop(remote);
     map.publish(0, 9);
-    map.barrier();
+    arrive(&nodes, &map);
     assert_eq!((word(&local, 0), word(&fresh, 0)), (9, 0), "the old and the new segment share nothing");
 }

@@ -116,8 +116,8 @@ impl<A: Adapter> Side<A> {
         }
     }
 
-    fn compare(&self) {
-        self.map.barrier();
+    fn compare(&self, nodes: &[A; 2]) {
+        arrive(nodes, &self.map);
         for (at, expected) in self.model.chunks_exact(8).enumerate() {
             assert_eq!(word(&self.local, at * 8).to_ne_bytes(), expected, "at {}", at * 8);
         }
@@ -135,7 +135,7 @@ pub(super) fn check<A: Adapter>(pair: impl Fn() -> [A; 2]) {
         for (segment, op) in &ops {
             sides[*segment].run(op, &nodes[1], &queue);
         }
-        sides.iter().for_each(Side::compare);
+        sides.iter().for_each(|side| side.compare(&nodes));
         Ok(())
     });
     if let Err(e) = result {

@@ -14,7 +14,7 @@ pub(super) fn pio_stores_arrive<A: Adapter>(nodes: [A; 2]) {
     map.publish32(144, 41);
     write(map, 203, b"thirteen byte").unwrap();
     map.fill(300, 0xee, 77).unwrap();
-    map.barrier();
+    arrive(&nodes, map);
     let words = |from: usize, count: usize| (0..count).map(|i| word(local, from + i * 8)).collect::<Vec<_>>();
     assert_eq!(words(0, 5), [0, 1, 2, 3, 0]);
     assert_eq!(words(64, 9), [10, 11, 12, 13, 14, 15, 16, 17, 30]);
@@ -33,14 +33,14 @@ pub(super) fn a_claim_changes_at_most_the_last_word_of_its_line<A: Adapter>(node
     }
     map.claim_by_prefetch(64);
     map.claim_by_store(64);
-    map.barrier();
+    arrive(&nodes, map);
     let words = |from: usize, count: usize| (0..count).map(|i| word(local, from + i * 8)).collect::<Vec<_>>();
     let whole: Vec<u64> = (10..18).collect();
     assert_eq!([words(0, 8), words(128, 8)], [whole.clone(), whole.clone()]);
     assert_eq!(words(64, 7), whole[..7]);
     // The next message is there whole, all the same.
     map.packet(64, 20, &[21, 22, 23, 24, 25, 26, 27]);
-    map.barrier();
+    arrive(&nodes, map);
     assert_eq!(words(64, 8), (20..28).collect::<Vec<_>>());
 }
 
@@ -53,11 +53,11 @@ pub(super) fn bytes_outside_are_refused_and_write_nothing<A: Adapter>(nodes: [A;
         assert_eq!(error(map.fill(offset, 0xff, 16)), expected);
     }
     assert!(map.fill(16, 0xff, usize::MAX).is_err() && map.fill(0, 0xff, PAGE + 1).is_err());
-    map.barrier();
+    arrive(&nodes, map);
     assert!((0..PAGE).step_by(8).all(|at| word(local, at) == 0));
     write(map, PAGE - 16, &data).unwrap();
     write(map, PAGE, &[]).unwrap();
-    map.barrier();
+    arrive(&nodes, map);
     assert_eq!(word(local, PAGE - 8), u64::MAX);
 }
 
@@ -75,7 +75,7 @@ pub(super) fn words_outside_are_bugs<A: Adapter>(nodes: [A; 2]) {
     assert!(panics(&|| map.packet(0, 1, &[0; 8])));
     assert!(panics(&|| map.store(PAGE - 8, &[1, 2])));
     assert!(panics(&|| _ = local.ptr(PAGE)));
-    map.barrier();
+    arrive(&nodes, map);
     assert!((0..PAGE).step_by(8).all(|at| word(local, at) == 0), "a refused store stores nothing");
 }
 
@@ -105,12 +105,12 @@ pub(super) fn dma_takes_only_what_hardware_takes<A: Adapter>(nodes: [A; 2]) {
         })),
         SciError::QueueFull { depth: 0 }
     );
-    map.barrier();
+    arrive(&nodes, map);
     assert!((0..PAGE).step_by(8).all(|at| word(local, at) == 0), "an error writes nothing");
 }
 
 pub(super) fn dma_transfers_finish_in_order<A: Adapter>(nodes: [A; 2]) {
-    let Pair { local, remote, .. } = &connected(&nodes, PAGE);
+    let Pair { local, remote, map, .. } = &connected(&nodes, PAGE);
     let queue = nodes[1].dma_queue(8).unwrap();
     let sources: Vec<Vec<u64>> = (1..5).map(|n| vec![n; 1024]).collect();
     let mut last = DmaTicket(0);
@@ -123,6 +123,7 @@ pub(super) fn dma_transfers_finish_in_order<A: Adapter>(nodes: [A; 2]) {
     assert_eq!(queue.wait(last, SOON), Ok(DmaState::Done));
     assert_eq!(queue.poll(last), DmaState::Done);
     assert_eq!(queue.poll(DmaTicket(1)), DmaState::Done, "earlier ones too");
+    arrive(&nodes, map);
     assert_eq!((word(local, 56), word(local, 64), word(local, 8248), word(local, 8256)), (0, 4, 4, 0));
     let never = DmaTicket(last.0 + 1);
     assert_eq!(queue.poll(never), DmaState::Pending);
@@ -133,6 +134,8 @@ pub(super) fn dma_transfers_finish_in_order<A: Adapter>(nodes: [A; 2]) {
 
 pub(super) fn a_published_word_follows_what_a_barrier_ordered<A: Adapter>(nodes: [A; 2]) {
     let Pair { local, map, .. } = connected(&nodes, PAGE);
+    let [a, b] = &nodes;
+    let peer = b.connect_interrupt(a.node()).unwrap();
     const LAPS: u64 = 2000;
     thread::scope(|scope| {
         scope.spawn(move || {
@@ -140,11 +143,18 @@ pub(super) fn a_published_word_follows_what_a_barrier_ordered<A: Adapter>(nodes:
                 map.store(1024 + (lap as usize % 8) * 64, &[lap; 8]);
                 map.barrier();
                 map.publish(0, lap);
+                if b.wants_polls() {
+                    peer.trigger_if_armed();
+                }
             }
             map.barrier();
         });
         let mut seen = 0;
         while seen < LAPS {
+            if b.wants_polls() {
+                b.progress(Effort::Thorough);
+                a.progress(Effort::Thorough);
+            }
             let now = word(&local, 0);
             assert!(now >= seen);
             seen = now;

@@ -131,6 +131,9 @@ fn sleep_until(node: &impl Adapter, local: &impl LocalMap, lap: u64) {
     let own = node.interrupt().unwrap();
     while word(local, 0) < lap {
         own.arm();
+        if node.wants_polls() {
+            node.progress(Effort::Thorough);
+        }
         // Relaxed: `arm` orders it; the loop's Acquire reads it again.
         if local.word(0).load(Ordering::Relaxed) < lap {
             let prompt = own.wait(own.settling());

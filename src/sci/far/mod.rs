@@ -11,7 +11,7 @@
 //! | `apply` | the target's side, with its checks |
 //! | `quiet` | when polls look at a quiet network |
 //! | `held` | what a poll keeps back until its end |
-//! | `wire` | what carries frames and bytes; `tcp`, `ofi` |
+//! | `wire` | what carries frames and bytes; `tcp`, `ofi`, in tests `memory` |
 //! | `thread` | serves the network while the client computes or blocks |
 //!
 //! Rules:
@@ -30,6 +30,8 @@ pub mod apply;
 #[cfg(all(test, not(loom)))]
 pub mod conformance;
 mod held;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod memory;
 pub mod ofi;
 mod quiet;
 pub mod record;
@@ -163,6 +165,12 @@ impl Far {
         self.regions.admit(id, map, may_write);
     }
 
+    /// Polls of which it was told that they had found something ([`Effort::Found`]).
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn told(&self) -> u32 {
+        self.found.load(Ordering::Relaxed) // Relaxed: a count
+    }
+
     fn lane(&self, peer: u32) -> &Lane {
         self.lanes[peer as usize].get_or_init(Box::default)
     }
@@ -290,7 +298,7 @@ impl Far {
                 continue;
             }
             match self.wire.descriptor() {
-                Some(fd) => sys::await_readable(&[fd], Duration::from_millis(1)),
+                Some(fd) => _ = sys::await_readable(&[fd], Duration::from_millis(1)),
                 None => sys::nap(Duration::from_micros(50)),
             }
         }

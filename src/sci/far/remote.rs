@@ -7,7 +7,7 @@
 use super::Far;
 use super::record::Kind;
 use super::wire::Kept;
-use crate::sci::{SciError, SegmentId};
+use crate::sci::{SciError, SegmentId, pio};
 use crate::sync::AtomicU64;
 
 /// Bytes of a write that go as a record, behind what was stored before. Longer ones go straight from their place.
@@ -37,48 +37,52 @@ impl FarMap {
     }
 
     fn check(&self, offset: usize, len: usize) -> Result<(), SciError> {
-        crate::sci::pio::check_range(offset, len, self.len)
+        pio::check_range(offset, len, self.len)
     }
 
-    fn record(&self, offset: usize, len: usize, kind: Kind, parts: &[&[u8]]) {
-        assert!(offset <= self.len && len <= self.len - offset, "a store outside the map");
+    /// What is stored lies in the map: the caller has looked.
+    fn record(&self, offset: usize, kind: Kind, parts: &[&[u8]]) {
         self.far.record(self.peer, self.region, self.base + offset, kind, parts);
     }
 
     /// As [`RemoteMap::store`](crate::sci::RemoteMap::store).
     pub fn store(&self, offset: usize, words: &[u64]) {
+        pio::words_index(offset, words.len(), self.len);
         let mut bytes = [0; 256];
         for (i, words) in words.chunks(bytes.len() / 8).enumerate() {
             let len = 8 * words.len();
             bytes.chunks_exact_mut(8).zip(words).for_each(|(eight, word)| eight.copy_from_slice(&word.to_le_bytes()));
-            self.record(offset + 256 * i, len, Kind::Words, &[&bytes[..len]]);
+            self.record(offset + 256 * i, Kind::Words, &[&bytes[..len]]);
         }
     }
 
     /// As [`RemoteMap::packet`](crate::sci::RemoteMap::packet).
     pub fn packet(&self, offset: usize, head: u64, body: &[u64]) {
+        pio::packet_index(offset, body.len(), self.len);
         let mut bytes = [0; 64];
         let words = std::iter::once(&head).chain(body);
         bytes.chunks_exact_mut(8).zip(words).for_each(|(eight, word)| eight.copy_from_slice(&word.to_le_bytes()));
         let len = 8 + 8 * body.len();
-        self.record(offset, len, Kind::Packet, &[&bytes[..len]]);
+        self.record(offset, Kind::Packet, &[&bytes[..len]]);
     }
 
     /// As [`RemoteMap::publish`](crate::sci::RemoteMap::publish).
     pub fn publish(&self, offset: usize, value: u64) {
-        self.record(offset, 8, Kind::Publish, &[&value.to_le_bytes()]);
+        pio::word_index(offset, self.len);
+        self.record(offset, Kind::Publish, &[&value.to_le_bytes()]);
     }
 
     /// As [`RemoteMap::publish32`](crate::sci::RemoteMap::publish32).
     pub fn publish32(&self, offset: usize, value: u32) {
-        self.record(offset, 4, Kind::Publish32, &[&value.to_le_bytes()]);
+        pio::half_index(offset, self.len);
+        self.record(offset, Kind::Publish32, &[&value.to_le_bytes()]);
     }
 
     /// As [`RemoteMap::fill`](crate::sci::RemoteMap::fill).
     pub fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
         self.check(offset, len)?;
         if len > 0 {
-            self.record(offset, len, Kind::Fill, &[&[byte], &(len as u64).to_le_bytes()]);
+            self.record(offset, Kind::Fill, &[&[byte], &(len as u64).to_le_bytes()]);
         }
         Ok(())
     }
@@ -102,7 +106,7 @@ impl FarMap {
             let piece = (len - at).min(self.far.record_max());
             // SAFETY: the caller promises `len` readable bytes; nobody writes them while they are copied.
             let bytes = unsafe { std::slice::from_raw_parts(src.wrapping_add(at), piece) };
-            self.record(offset + at, piece, Kind::Bytes, &[bytes]);
+            self.record(offset + at, Kind::Bytes, &[bytes]);
             at += piece;
         }
         Ok(())

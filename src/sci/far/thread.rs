@@ -75,7 +75,7 @@ impl Far {
             }
             let before = self.looks.load(Ordering::Relaxed); // Relaxed: a hint, here and below
             match self.wire.descriptor().filter(|_| always) {
-                Some(fd) => sys::await_readable(&[fd], LONGEST),
+                Some(fd) => _ = sys::await_readable(&[fd], LONGEST),
                 None => sys::nap(if always { BLIND } else { TICK }),
             }
             if self.looks.load(Ordering::Relaxed) != before {

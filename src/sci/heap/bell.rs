@@ -40,19 +40,21 @@ impl BellPlace for HeapBell {
         fence(Ordering::SeqCst);
     }
 
-    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) {
+    fn sleep(&self, berth: Option<usize>, seen: u32, timeout: Duration) -> bool {
         // Relaxed: as the system's own look.
         let holds = || self.bell().events().load(Ordering::Relaxed) == seen;
         #[cfg(all(test, not(loom)))]
         if let Some(sound) = &self.beds().sound
             && timeout >= Sound::LEAST
         {
-            return sound.sleep(berth, holds);
+            sound.sleep(berth, holds);
+            return false;
         }
         match berth {
             Some(_) => self.beds().berths.sleep(holds),
             None => pause_for(timeout.min(Duration::from_micros(50))),
         }
+        false
     }
 
     fn wake(&self, berth: Option<usize>) {

@@ -162,7 +162,7 @@ impl RemoteMap for HostsMap {
         match pio::holds_range(offset, len, self.span.len()) {
             // SAFETY: the caller promises that `src` is readable for `len` bytes.
             true => unsafe { self.span.write(offset, src, len) },
-            // SAFETY: as above.
+            // SAFETY: the caller promises that `src` is readable for `len` bytes.
             false => unsafe { self.write_outside(offset, src, len) },
         }
     }
@@ -172,7 +172,7 @@ impl RemoteMap for HostsMap {
         match pio::holds_range(offset, len, self.span.len()) {
             // SAFETY: the caller promises that `src` is readable for `len` bytes.
             true => unsafe { self.span.write_apart(offset, src, len) },
-            // SAFETY: as above.
+            // SAFETY: the caller promises that `src` is readable for `len` bytes.
             false => unsafe { self.write_outside(offset, src, len) },
         }
     }

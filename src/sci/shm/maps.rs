@@ -65,6 +65,11 @@ impl LocalMap for ShmLocal {
     }
 
     #[inline(always)]
+    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
+        self.span.ptr(offset)
+    }
+
+    #[inline(always)]
     fn will_read(&self, offset: usize) {
         self.span.will_read(offset);
     }
@@ -103,6 +108,32 @@ impl RemoteRead for ShmRemote {
     #[inline(always)]
     fn memory(&self) -> Option<*mut u8> {
         Some(self.span.base())
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        false
+    }
+
+    unsafe fn start_put(
+        &self,
+        _offset: usize,
+        _src: *const u8,
+        _len: usize,
+        _lasting: bool,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
+    }
+
+    unsafe fn start_get(
+        &self,
+        _offset: usize,
+        _to: *mut u8,
+        _len: usize,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
     }
 }
 

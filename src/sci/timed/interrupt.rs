@@ -86,4 +86,9 @@ impl<A: Adapter> RemoteInterrupt for TimedRemoteInterrupt<A> {
     fn call(&self, berth: &Berth) {
         self.inner.call(berth);
     }
+
+    /// A look at it alone would not ring when what was stored arrives (rule 4).
+    fn sleep_word(&self) -> Option<*const u32> {
+        None
+    }
 }

@@ -10,6 +10,7 @@ use super::links::Burst;
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::model::{Packet, packets};
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, pio};
+use crate::sync::AtomicU64;
 use std::iter::once;
 use std::sync::Arc;
 
@@ -154,6 +155,18 @@ impl<A: Adapter> RemoteMap for TimedMap<A> {
         self.send(now(), once((Packet::Piece, 1)), offset, Store::Publish32(value), 4, 0.0);
     }
 
+    /// Rule 1.
+    fn place(&self) -> Option<*mut u8> {
+        None
+    }
+
+    /// The cards know no such hint, nor the next two: what they stored would take time.
+    fn hand_over(&self, _offset: usize) {}
+
+    fn claim_by_prefetch(&self, _offset: usize) {}
+
+    fn claim_by_store(&self, _offset: usize) {}
+
     unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
         pio::check_range(offset, len, self.len())?;
         let from = |at: usize| src.wrapping_add(at - offset);
@@ -166,6 +179,11 @@ impl<A: Adapter> RemoteMap for TimedMap<A> {
             bytes
         };
         self.stream(offset, len, at_once, kept)
+    }
+
+    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+        // SAFETY: the caller promises that `src` is readable for `len` bytes.
+        unsafe { self.write(offset, src, len) }
     }
 
     fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
@@ -204,5 +222,36 @@ impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
             at += part;
         }
         Ok(())
+    }
+
+    /// Rule 1.
+    fn memory(&self) -> Option<*mut u8> {
+        None
+    }
+
+    /// Timing mode is for one host.
+    fn is_far(&self) -> bool {
+        false
+    }
+
+    unsafe fn start_put(
+        &self,
+        _offset: usize,
+        _src: *const u8,
+        _len: usize,
+        _lasting: bool,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
+    }
+
+    unsafe fn start_get(
+        &self,
+        _offset: usize,
+        _to: *mut u8,
+        _len: usize,
+        _done: &'static AtomicU64,
+    ) -> Result<(), SciError> {
+        Err(SciError::NotMapped)
     }
 }

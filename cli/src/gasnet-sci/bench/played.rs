@@ -16,7 +16,7 @@ use gasnet_sci::base::config::Config;
 use gasnet_sci::base::error::Error;
 use gasnet_sci::os::sys;
 use gasnet_sci::sci::shm::Shm;
-use gasnet_sci::sci::{Adapter, Host, LocalSegment, NodeId, Placement, SciError};
+use gasnet_sci::sci::{Adapter, Host, JobAdapter, LocalSegment, NodeId, Placement, SciError};
 use std::io;
 use std::os::fd::AsFd;
 

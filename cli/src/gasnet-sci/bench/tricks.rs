@@ -4,7 +4,7 @@ use gasnet_sci::am::wait::{self, Waiter};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
 use gasnet_sci::sci::shm::Shm;
-use gasnet_sci::sci::{Host, NodeId, copy};
+use gasnet_sci::sci::{Host, JobAdapter, NodeId, copy};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
