@@ -8,7 +8,8 @@
 
 #![allow(unsafe_code)] // segments that peers write
 
-use crate::am::region::{COMMAND, CONTROL, Layout};
+use crate::am::region::CONTROL;
+pub(crate) use crate::am::region::{COMMAND, Layout};
 use crate::sci::dma::Queue;
 use crate::sci::far::Far;
 use crate::sci::far::apply::MayWrite;

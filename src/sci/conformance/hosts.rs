@@ -6,6 +6,7 @@ use super::*;
 use crate::base::fatal::caught::catch;
 use crate::sci::hosts::{Hosts, HostsMap};
 use crate::sync::AtomicU64;
+use crate::testkit::shipping::{COMMAND, Layout};
 
 /// Bytes of a write that goes without a record, if it goes to another host.
 const LONG: usize = 6 << 10;
@@ -143,13 +144,12 @@ fn a_node_that_sleeps_for_long_is_woken_by_the_network_and_at_its_door() {
 #[test]
 fn a_store_where_its_sender_has_no_business_ends_the_job() {
     let nodes = Apart::job(2, prompt());
-    let layout = crate::am::region::Layout::new(2, 4);
+    let layout = Layout::new(2, 4);
     nodes[0].lay_out(layout);
-    let command = crate::am::region::COMMAND;
-    let own = nodes[0].create(command, layout.command_len()).unwrap();
+    let own = nodes[0].create(COMMAND, layout.command_len()).unwrap();
     own.set_available().unwrap();
     let local = own.map(Placement::Anywhere).unwrap();
-    let remote = nodes[1].connect(NodeId(0), command, SOON).unwrap();
+    let remote = nodes[1].connect(NodeId(0), COMMAND, SOON).unwrap();
     let map = remote.map(0, layout.command_len(), Placement::Anywhere).unwrap();
     let send = |at| {
         map.publish(at, 1);
