@@ -246,14 +246,13 @@ fn node<A: Adapter>(
         let mapped = rank != me as usize && bases[rank] != 0 && !shape.everything;
         let (segment, map) = mapped.then(|| reach(rank, PAYLOAD, 0, shape.segment)).unzip();
         maps.push(map.clone());
-        let pid = Some(std::process::id() as i32);
         PeerSegment {
             attached: true,
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
             segment,
             map,
-            pid,
+            kernel: None,
         }
     };
     let payloads = (0..parts.len()).map(&mut payload).collect();

@@ -12,14 +12,16 @@
 
 use super::corrupt::corrupt;
 use super::engine::Am;
+use super::segments::PeerSegment;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
 use super::source::{Args, Landing, Source};
 use super::transfer::{BOUNCE, SLOT_ALIGN};
 use crate::am::region::LINE;
 use crate::base::error::{Error, bad_arg};
 use crate::peers::Reach;
+use crate::sci::process::Way;
 use crate::sci::{Adapter, DmaQueue, RemoteMap, RemoteRead, SciError, cma};
-use crate::sync::{Ordering, yield_now};
+use crate::sync::yield_now;
 use std::time::Duration;
 
 /// Longest wait for a DMA transfer; after it the adapter is taken for broken. The largest payload needs far less.
@@ -188,7 +190,7 @@ impl<A: Adapter> Am<A> {
             return Reach::Own;
         }
         let Some((payload, everything)) = self.segments().get(node) else { return Reach::Messages };
-        match (&payload.map, payload.pid) {
+        match (&payload.map, payload.kernel.as_ref().and_then(Way::pid)) {
             (Some(map), _) => {
                 map.memory().map_or(Reach::Network, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
             }
@@ -200,9 +202,8 @@ impl<A: Adapter> Am<A> {
 
     /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
     pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
-        // Relaxed: the flag stands alone.
-        self.segments().get(node).is_some_and(|(p, _)| p.map.is_none() && p.pid.is_some())
-            && self.transfer.cma.load(Ordering::Relaxed)
+        let way = |(p, _): (&PeerSegment<A>, bool)| p.kernel.as_ref().filter(|_| p.map.is_none())?.pid();
+        self.segments().get(node).and_then(way).is_some()
     }
 
     /// Writes (`write`) or reads many ranges of `node` at once, if the kernel lets us.
@@ -230,9 +231,8 @@ impl<A: Adapter> Am<A> {
         len: usize,
         call: impl FnOnce(i32) -> Result<(), SciError>,
     ) -> Result<bool, Error> {
-        // Relaxed: the flag stands alone; two threads may both find out that the kernel refuses.
-        let owner = self.segments().get(node).filter(|_| self.transfer.cma.load(Ordering::Relaxed));
-        let Some(pid) = owner.and_then(|(payload, _)| payload.pid) else { return Ok(false) };
+        let way = self.segments().get(node).and_then(|(payload, _)| payload.kernel.as_ref());
+        let Some((way, pid)) = way.and_then(|way| Some((way, way.pid()?))) else { return Ok(false) };
         match call(pid) {
             Ok(()) => {
                 self.transfer.count(|c| &c.cma, len);
@@ -246,7 +246,7 @@ impl<A: Adapter> Am<A> {
                 ))
             }
             Err(_) => {
-                self.transfer.cma.store(false, Ordering::Relaxed); // Relaxed: as above
+                way.close();
                 Ok(false)
             }
         }

@@ -4,6 +4,7 @@
 
 use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
+use crate::sci::process::Way;
 use std::sync::OnceLock;
 
 /// One node's segment.
@@ -18,9 +19,8 @@ pub struct PeerSegment<A: Adapter> {
     pub map: Option<A::Remote>,
     /// Made by attach. False: the owner's own memory, which peers do not map (GASNet-EX: `gex_Segment_Create`).
     pub attached: bool,
-    /// Process id of the owner, if the kernel may copy to and from its memory. `None`: memory that is not mapped is reached by
-    /// messages.
-    pub pid: Option<i32>,
+    /// The way to the owner's memory through the kernel. `None`: memory that is not mapped is reached by messages.
+    pub kernel: Option<Way>,
 }
 
 /// All nodes' segments, of the endpoint that messages are for. A node's segment is known from attach on, or from the time when

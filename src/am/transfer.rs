@@ -7,7 +7,7 @@
 
 use crate::base::config::Config;
 use crate::sci::{Adapter, Properties};
-use crate::sync::{AtomicBool, ModeLock};
+use crate::sync::ModeLock;
 use std::cell::Cell;
 
 /// Bytes of the aligned bounce buffer.
@@ -34,7 +34,6 @@ pub struct Transfer<A: Adapter> {
     pub(super) dma_min: usize,
     pub(super) bounce_min: usize,
     pub(super) queue: A::Queue,
-    pub(super) cma: AtomicBool,
     /// The bounce buffer, and the counters beside it.
     pub(crate) shared: ModeLock<(Bounce, TransferCounters)>,
 }
@@ -55,7 +54,6 @@ impl<A: Adapter> Transfer<A> {
             dma_min: bytes(config.dma_min).max(properties.dma_min + 2 * properties.dma_alignment),
             bounce_min: bytes(config.bounce_min),
             queue,
-            cma: AtomicBool::new(config.cma),
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             shared: unsafe { ModeLock::new(threaded, (buffer, TransferCounters::default())) },
         }

@@ -3,9 +3,9 @@
 use super::member::{JobError, Joined, enter};
 use crate::base::config::Config;
 use crate::base::log;
-use crate::os::sys;
+use crate::os::{namespace, sys};
 use crate::supervise::spawn::{self, Spawned};
-use crate::supervise::{JobHeader, supervisor};
+use crate::supervise::{JobHeader, guard, supervisor};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -19,10 +19,12 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
              them (gasnetrun_sci avoids this)",
         );
     }
-    let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
-    header.set_memory_number(memory.as_raw_fd());
     sys::flush_all_stdio();
     let alarm = sys::take_alarm(); // the client's alarm, perhaps a watchdog, is meant for the nodes; fork does not pass it on
+    // The first process of a PID namespace must outlive the others there. So that is the supervisor, not a node.
+    let guard = if namespace::children_are_elsewhere() { guard::split(|| ()) } else { None };
+    let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
+    header.set_memory_number(memory.as_raw_fd());
     let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
     match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
@@ -34,7 +36,7 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
             // The memory stays open, for nodes whose client closes all descriptors. It goes when this process ends.
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
-            let options = supervisor::Options { exit_time, ..supervisor::Options::new(prefix) };
+            let options = supervisor::Options { exit_time, guard, ..supervisor::Options::new(prefix) };
             sys::exit_now(supervisor::run(header, children, options))
         }
     }

@@ -25,6 +25,7 @@ use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::deck::messages as mail;
 use crate::os::sys;
+use crate::sci::process::Mark;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, JobAdapter, NodeId, Placement, RemoteSegment};
@@ -40,6 +41,7 @@ mod deck;
 mod network;
 mod survive;
 mod timing;
+mod ways;
 pub(crate) mod wiring;
 use wiring::{
     CARD, Card, agree_on_window, check_agreement, create, fetch_environment, largest_segment, overlap,
@@ -95,6 +97,8 @@ pub struct Job {
     vis: Vis,
     window: Option<Window>,
     places: Places,
+    /// By which other nodes know this process.
+    mark: Mark,
     max_local: u64,
     max_global: u64,
     segments: OnceLock<Box<[SegmentInfo]>>,
@@ -264,6 +268,7 @@ impl Job {
             vis,
             window,
             places,
+            mark: Mark::new(),
             max_local,
             max_global,
             segments: OnceLock::new(),

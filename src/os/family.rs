@@ -1,53 +1,64 @@
 //! The descendants of this process: their numbers, and signals to all of them.
 //!
 //! A process that adopts orphans (`sys::adopt_orphans`) finds every descendant below itself, even one that moved to
-//! another session or process group. Must not know: nodes, jobs.
+//! another session or process group. `/proc` may number processes of another PID namespace than this process's: then its numbers
+//! are translated. Must not know: nodes, jobs.
 
-use super::sys;
+use super::{namespace, sys};
 use libc::c_int;
 use std::fs;
 use std::time::Duration;
 
 /// The children of this process.
 pub fn own_children() -> Vec<i32> {
-    children_of("self")
+    children_of("self", depth()).into_iter().map(|child| child.pid).collect()
 }
 
-// Children of `process`, a number or "self". Empty if the process has ended, or if the kernel does not list children.
-fn children_of(process: &str) -> Vec<i32> {
+// A process: its name in `/proc`, and its number in this process's namespace.
+struct Listed {
+    entry: i32,
+    pid: i32,
+}
+
+// How far this process's PID namespace is below that of `/proc`. Usually it is the same one, at depth 0.
+fn depth() -> usize {
+    let own = || namespace::depth(&fs::read_to_string("/proc/self/status").ok()?);
+    if namespace::proc_counts_alike() { 0 } else { own().unwrap_or(0) }
+}
+
+// Children of `process`, an entry of `/proc`. Empty if the process has ended, or if the kernel does not list children. `depth`: see
+// there; children that have no number in this process's namespace are left out.
+fn children_of(process: &str, depth: usize) -> Vec<Listed> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
     };
     let lists = threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+    let entries = lists.flat_map(|list| list.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<i32>>());
+    let listed = |entry| {
+        let pid = match depth {
+            0 => entry,
+            _ => namespace::number_at(&fs::read_to_string(format!("/proc/{entry}/status")).ok()?, depth)?,
+        };
+        Some(Listed { entry, pid })
+    };
+    entries.filter_map(listed).collect()
 }
 
-/// True if `pid` descends from this process. A process with the same number in another namespace does not count.
-pub fn is_descendant(mut pid: i32) -> bool {
-    let mine = sys::pid();
-    for _ in 0..64 {
-        match parent_of(pid) {
-            Some(parent) if parent == mine => return true,
-            Some(parent) if parent > 1 => pid = parent,
-            _ => return false,
-        }
-    }
-    false
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Sends `signal` to the processes `roots` and all their descendants, except those that `skip` names. Parents come
-/// first: a parent that SIGSTOP has reached starts no more children, so none is missed.
+/// Sends `signal` to those children of this process that `roots` names and to all their descendants, except those that `skip`
+/// names. Parents come first: a parent that SIGSTOP has reached starts no more children, so none is missed.
 pub fn signal_all(roots: &[i32], signal: c_int, skip: &dyn Fn(i32) -> bool) {
-    for pid in roots {
-        if !skip(*pid) {
-            sys::kill(*pid, signal);
+    let depth = depth();
+    let mut children = children_of("self", depth);
+    children.retain(|child| roots.contains(&child.pid));
+    signal_list(&children, depth, signal, skip);
+}
+
+fn signal_list(list: &[Listed], depth: usize, signal: c_int, skip: &dyn Fn(i32) -> bool) {
+    for process in list {
+        if !skip(process.pid) {
+            sys::kill(process.pid, signal);
         }
-        signal_all(&children_of(&pid.to_string()), signal, skip);
+        signal_list(&children_of(&process.entry.to_string(), depth), depth, signal, skip);
     }
 }
 
@@ -65,5 +76,25 @@ pub fn kill_all(spare: &[i32]) {
             sys::kill(*pid, libc::SIGKILL);
         }
         sys::nap(Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_is_found_by_the_number_that_system_calls_take() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = child.id() as i32;
+        let is_listed = own_children().contains(&pid);
+        signal_all(&[pid], libc::SIGKILL, &|_| false);
+        let has_list = std::path::Path::new("/proc/self/task/self/children").exists() || is_listed;
+        if !has_list {
+            child.kill().unwrap();
+        }
+        child.wait().unwrap();
+        assert!(is_listed || !has_list);
     }
 }

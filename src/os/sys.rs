@@ -327,6 +327,14 @@ pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
+/// The process that [`kill_me_at_hangup`] has tied to the pipe of which `fd` is the reading end; `None`: none has, or it has ended.
+/// The kernel says its number as this process's PID namespace has it, whatever namespace the other one is in.
+pub fn tied_to(fd: BorrowedFd<'_>) -> Option<i32> {
+    // SAFETY: F_GETOWN takes no argument and touches no memory.
+    let pid = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETOWN) };
+    (pid > 0).then_some(pid)
+}
+
 /// Makes the kernel send this process `signal` when the thread that forked it ends.
 pub fn signal_at_parents_end(signal: c_int) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes an integer.

@@ -34,6 +34,7 @@ pub mod job;
 mod mapping;
 pub mod model;
 mod pio;
+pub mod process;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod reorder;
 #[cfg(not(loom))]

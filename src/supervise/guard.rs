@@ -34,7 +34,6 @@ pub fn split(tidy: fn()) -> Option<PipeReader> {
     let mask = signals.apply(libc::SIG_BLOCK);
     let action = sys::disposition(libc::SIGCHLD);
     sys::set_plain(libc::SIGCHLD, libc::SIG_DFL); // if it were ignored, the child's end could not be seen
-    let me = sys::pid();
     match sys::fork() {
         Ok(0) => {
             drop(held);
@@ -44,7 +43,8 @@ pub fn split(tidy: fn()) -> Option<PipeReader> {
             mask.apply(libc::SIG_SETMASK);
             // A stopped supervisor would not see the pipe's end, so the kernel sends it SIGCONT.
             let _ = sys::signal_at_parents_end(libc::SIGCONT);
-            if sys::parent_pid() != me {
+            // The number of a guard in an outer PID namespace would be 0 here, so the pipe tells.
+            if sys::poll_one(watched.as_fd(), libc::POLLIN) != 0 {
                 sys::exit_now(1); // the guard has died meanwhile; there are no nodes yet
             }
             Some(watched)

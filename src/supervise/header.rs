@@ -15,6 +15,7 @@
 
 #![allow(unsafe_code)] // processes and signals
 
+use crate::os::namespace::{self, Namespace};
 use crate::os::sys;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;
@@ -29,7 +30,7 @@ pub use losses::Boxes;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Number of words in half of a node's bulletin.
 pub const HALF: usize = 14;
 /// Number of CPUs that can be told apart: as many as Linux can be built for (x86-64: CONFIG_NR_CPUS ≤ 8192).
@@ -90,6 +91,8 @@ struct Fixed {
     survives: AtomicU32,
     // How many have died so far. Nodes wait for a change of it.
     losses: AtomicU32,
+    // The PID namespace in which the supervisor's number counts: device and inode; 0: it is not known.
+    supervisor_space: [AtomicU64; 2],
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -205,6 +208,7 @@ impl JobHeader {
         header.fixed.version.store(VERSION, Ordering::Relaxed);
         header.fixed.nodes.store(nodes, Ordering::Relaxed);
         header.fixed.supervisor.store(sys::pid() as u32, Ordering::Relaxed);
+        header.note_space();
         header.fixed.hosts.store(1, Ordering::Relaxed);
         header.fixed.locals.store(nodes, Ordering::Relaxed);
         Ok((memory.into(), header))
@@ -274,13 +278,27 @@ impl JobHeader {
     /// wire themselves up.
     pub fn set_keeper(&self, keeper: u32) {
         self.fixed.supervisor.store(keeper, Ordering::Relaxed); // Relaxed: a fence comes before any use
+        self.note_space();
     }
 
-    /// Opens this memory again through the supervisor's descriptor.
+    // Notes that the supervisor's number is one of this process's namespace.
+    fn note_space(&self) {
+        let Namespace { device, inode } = namespace::of_processes().unwrap_or(Namespace { device: 0, inode: 0 });
+        let [first, second] = &self.fixed.supervisor_space;
+        first.store(device, Ordering::Relaxed); // Relaxed: as the number itself
+        second.store(inode, Ordering::Relaxed); // Relaxed: as the number itself
+    }
+
+    /// Opens this memory again through the supervisor's descriptor. In another PID namespace than the supervisor's that is not
+    /// possible: its number is another process there.
     pub fn reopen(&self) -> io::Result<OwnedFd> {
         let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1
         let number = number.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
-        let path = format!("/proc/{}/fd/{number}", self.supervisor());
+        let [device, inode] = self.fixed.supervisor_space.each_ref().map(|word| word.load(Ordering::Relaxed)); // Relaxed: rule 1
+        if inode == 0 || namespace::of_processes() != Some(Namespace { device, inode }) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let path = namespace::proc_of(self.supervisor())?.join(format!("fd/{number}"));
         Ok(std::fs::OpenOptions::new().read(true).write(true).open(path)?.into())
     }
 
@@ -381,6 +399,7 @@ impl JobHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn first_nonzero_exit_code_wins_over_zero_and_later_ones() {
@@ -421,6 +440,15 @@ mod tests {
         let other = std::fs::File::from(sys::memfd().unwrap());
         other.set_len(PAGE as u64).unwrap();
         assert!(JobHeader::open(other.as_fd(), 2, 0).err().unwrap().contains("magic"));
+    }
+
+    #[test]
+    fn memory_opens_again_only_where_the_supervisors_number_counts() {
+        let (fd, header) = JobHeader::create(1).unwrap();
+        header.set_memory_number(fd.as_raw_fd());
+        assert!(header.reopen().is_ok());
+        header.fixed.supervisor_space[1].fetch_add(1, Ordering::Relaxed);
+        assert_eq!(header.reopen().err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Child {
     pub pid: i32,
     /// Closing it kills the node, if that has joined.
     pub lifeline: Option<PipeWriter>,
+    /// The node's end of the lifeline, which knows what process has joined.
+    pub tie: OwnedFd,
     /// The ends from which the node's stdout and stderr are read. `None`: it has the supervisor's own streams.
     pub streams: [Option<PipeReader>; 2],
 }
@@ -122,10 +124,11 @@ fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option
             ([Some(out_read), Some(err_read)], [Some(out_write.into()), Some(err_write.into())])
         }
     };
+    let tie = life_read.try_clone().map_err(sys::refused("dup"))?.into();
     let supervisor = sys::pid();
     let pid = sys::fork()?;
     if pid == 0 {
-        drop((life_write, ours));
+        drop((life_write, ours, tie));
         list.clear(); // closes the supervisor's ends for earlier nodes; while they are open, those do not see the supervisor die
         let lifeline = become_node(rank == plan.stdin, supervisor, life_read, theirs);
         return lifeline.map(Some).or_else(|error| {
@@ -133,7 +136,7 @@ fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option
             sys::exit_now(1)
         });
     }
-    list.push(Child { rank, pid, lifeline: Some(life_write), streams: ours });
+    list.push(Child { rank, pid, lifeline: Some(life_write), tie, streams: ours });
     Ok(None)
 }
 
@@ -144,7 +147,9 @@ fn become_node(
     streams: [Option<OwnedFd>; 2],
 ) -> io::Result<OwnedFd> {
     sys::signal_at_parents_end(libc::SIGKILL)?;
-    if sys::parent_pid() != supervisor {
+    // The number 0 is a parent in an outer PID namespace: the supervisor was told to have its children in another one.
+    let is_orphan = ![0, supervisor].contains(&sys::parent_pid());
+    if is_orphan || sys::poll_one(lifeline.as_fd(), libc::POLLIN) != 0 {
         sys::exit_now(1); // the supervisor has died meanwhile
     }
     if !has_stdin {
@@ -172,15 +177,15 @@ fn explain(error: io::Error, rank: u32, header: &JobHeader) -> io::Error {
     io::Error::new(error.kind(), format!("node {rank} of {nodes}: {error}{advice}"))
 }
 
-/// The number of descriptors that a supervisor of `nodes` nodes on its host needs: streams and lifeline of each node, and its
-/// own.
+/// The number of descriptors that a supervisor of `nodes` nodes on its host needs: streams and both ends of the lifeline of each
+/// node, and its own.
 pub fn descriptors_needed(nodes: u32) -> u64 {
-    u64::from(nodes) * 3 + 16
+    u64::from(nodes) * 4 + 16
 }
 
 // The same with a pidfd for each node, and descriptors that the client may have open.
 fn descriptors_wanted(nodes: u32) -> u64 {
-    u64::from(nodes) * 4 + 200
+    u64::from(nodes) * 5 + 200
 }
 
 fn abandon(list: &[Child]) {

@@ -8,7 +8,7 @@ use super::outlet::Outlet;
 use super::output::Output;
 use super::relay::Relay;
 use super::spawn::{Child, Children, MARKER};
-use crate::os::{family, sys};
+use crate::os::sys;
 use libc::{c_int, pollfd};
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -116,13 +116,42 @@ struct Supervised {
     // The child has ended. So has the node, unless it is another process.
     child_gone: bool,
     ended: bool,
-    // The node itself, if `child` is a wrapper around it.
+    // The node's process, once it has joined: `child`, or another one if `child` is a wrapper around it.
+    process: Option<i32>,
+    // Becomes readable when the node behind a wrapper ends.
     inner: Option<OwnedFd>,
 }
 
 impl Supervised {
     fn new(child: Child) -> Supervised {
-        Supervised { child, child_gone: false, ended: false, inner: None }
+        Supervised { child, child_gone: false, ended: false, process: None, inner: None }
+    }
+
+    // Looks whether the node has joined. The number that the node has entered in the header is that of its own PID namespace; the
+    // kernel knows the process and says its number here.
+    fn look(&mut self) {
+        if self.process.is_none()
+            && let Some(pid) = sys::tied_to(self.child.tie.as_fd())
+        {
+            self.process = Some(pid);
+            self.inner = if pid == self.child.pid { None } else { sys::pidfd(pid).ok() };
+        }
+    }
+
+    // The node behind a wrapper, if it has joined and runs.
+    fn inner_pid(&self) -> Option<i32> {
+        sys::tied_to(self.child.tie.as_fd()).filter(|pid| *pid != self.child.pid)
+    }
+
+    // SIGQUIT goes only to nodes, which may have a handler. It would make other programs leave core files.
+    fn ask(&self) {
+        if let Some(pid) = self.inner_pid() {
+            sys::queue_signal(pid, libc::SIGQUIT, MARKER);
+        } else if self.process == Some(self.child.pid) {
+            sys::queue_signal(self.child.pid, libc::SIGQUIT, MARKER);
+        } else if !self.child_gone {
+            sys::kill(self.child.pid, libc::SIGTERM);
+        }
     }
 }
 
@@ -183,13 +212,18 @@ impl Supervisor {
                 if self.header.exit_code().is_none() && self.requested.is_none() {
                     self.failed = true;
                 }
-                self.nodes.iter().filter(|node| !node.ended).for_each(|node| ask(self.header, node));
+                for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+                    node.look();
+                    node.ask();
+                }
                 self.go_on();
             }
             Step::Kill => {
                 *killed_at = Some(Instant::now());
                 for node in self.nodes.iter_mut().filter(|node| !node.ended) {
                     node.child.lifeline = None;
+                    // The first process of a PID namespace gets no signal of a lifeline, but those from outside.
+                    node.inner_pid().map(|pid| sys::kill(pid, libc::SIGKILL));
                     if !node.child_gone {
                         sys::kill(node.child.pid, libc::SIGKILL);
                     }
@@ -298,11 +332,12 @@ impl Supervisor {
     fn take_ends(&mut self) {
         while let Some((pid, status)) = sys::reap() {
             let header = self.header;
-            let is_inner = |node: &Supervised| node.child_gone && header.record(node.child.rank).pid() == pid;
+            let is_inner = |node: &Supervised| node.child_gone && node.process == Some(pid);
             let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
             let Some(node) = of else { continue };
             // A node that outlives its wrapper has become a child of this process, so its end will be seen.
-            if node.child.pid == pid && node.inner.is_some() && inner_pid(header, node).is_some() {
+            node.look();
+            if node.child.pid == pid && node.inner.is_some() && node.inner_pid().is_some() {
                 node.child_gone = true;
                 continue;
             }
@@ -363,7 +398,7 @@ impl Supervisor {
             if !node.child_gone {
                 sys::queue_signal(node.child.pid, signal, MARKER);
             }
-            if let Some(pid) = inner_pid(self.header, node) {
+            if let Some(pid) = node.inner_pid() {
                 sys::queue_signal(pid, signal, MARKER);
             }
         }
@@ -374,8 +409,8 @@ impl Supervisor {
         let node = &mut self.nodes[at];
         node.inner = None;
         node.ended = node.child_gone;
-        let (rank, record) = (node.child.rank, self.header.record(node.child.rank));
-        self.judge(End { rank, pid: record.pid(), phase: record.phase(), how: How::Inner });
+        let (rank, pid) = (node.child.rank, node.process.unwrap_or(node.child.pid));
+        self.judge(End { rank, pid, phase: self.header.record(rank).phase(), how: How::Inner });
     }
 
     // Joining wakes no process, so the supervisor looks for it while it matters. Returns when to look again.
@@ -387,11 +422,7 @@ impl Supervisor {
         let mut waiting = false;
         for node in self.nodes.iter_mut().filter(|node| !node.ended) {
             waiting |= header.record(node.child.rank).phase() == Phase::Unborn;
-            if node.inner.is_none()
-                && let Some(pid) = inner_pid(header, node)
-            {
-                node.inner = sys::pidfd(pid).ok();
-            }
+            node.look();
         }
         let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined {
@@ -432,21 +463,4 @@ impl Supervisor {
 
 fn readable(fd: &impl AsRawFd) -> pollfd {
     pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
-}
-
-// The node behind a wrapper, if there is one. Its number may come from another pid namespace, so it is checked.
-fn inner_pid(header: JobHeader, node: &Supervised) -> Option<i32> {
-    let pid = header.record(node.child.rank).pid();
-    (pid != 0 && pid != node.child.pid && family::is_descendant(pid)).then_some(pid)
-}
-
-// SIGQUIT goes only to nodes, which may have a handler. It would make other programs leave core files.
-fn ask(header: JobHeader, node: &Supervised) {
-    if let Some(pid) = inner_pid(header, node) {
-        sys::queue_signal(pid, libc::SIGQUIT, MARKER);
-    } else if header.record(node.child.rank).pid() == node.child.pid {
-        sys::queue_signal(node.child.pid, libc::SIGQUIT, MARKER);
-    } else if !node.child_gone {
-        sys::kill(node.child.pid, libc::SIGTERM);
-    }
 }

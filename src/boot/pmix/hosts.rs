@@ -7,7 +7,7 @@
 //! Must not know: who waits for whom; PMIx.
 
 use super::pass::{self, Door};
-use crate::os::sys;
+use crate::os::{namespace, sys};
 use crate::supervise::JobHeader;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -98,9 +98,11 @@ pub fn make(own: u32, hosts: &[u32], secret: [u64; 2]) -> Result<Made, String> {
 /// # Errors
 /// Why that is not possible.
 pub fn open(offer: Offer, nodes: u32) -> Result<(OwnedFd, JobHeader), String> {
-    let path = format!("/proc/{}/fd/{}", offer.pid, offer.number);
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(|e| format!("{path}: {e}"))?;
-    adopt(file.into(), offer, nodes).map_err(|e| format!("{path}: {e}"))
+    // Processes of one host have one PID namespace, but their `/proc` may be that of another.
+    let path = namespace::proc_of(offer.pid).map_err(|e| e.to_string())?.join(format!("fd/{}", offer.number));
+    let why = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).map_err(|e| why(&e))?;
+    adopt(file.into(), offer, nodes).map_err(|e| why(&e))
 }
 
 /// Fetches the memory through the door of the process that offers it.

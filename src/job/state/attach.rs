@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // this node's segment, which a network is told of
 
 use super::wiring::{apply_memory_policy, restore_file};
+use super::ways::{self, Ways};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
@@ -17,9 +18,9 @@ use crate::sci::{
 };
 use crate::sync::Ordering;
 
-/// Key of a node's segment: its address at the owner, its length, and the node's process id.
+/// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
 const SEGMENT: Key = Key::new("segment");
-/// Key of whether a node has mapped all segments.
+/// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`Ways`]).
 const REACHED: Key = Key::new("reached");
 
 type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
@@ -43,8 +44,9 @@ impl Job {
         self.make_segments(size, hook).inspect_err(forget)?;
         self.start();
         self.boot.fence()?;
-        let maps_all = self.is_all_reached()?;
+        let (maps_all, ways) = self.reached()?;
         assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
+        self.tell(ways);
         Ok(())
     }
 
@@ -74,18 +76,19 @@ impl Job {
         self.coll()?.meet();
         self.make_segments(size, hook)?;
         self.boot.fence()?;
-        if !self.is_all_reached()? && self.may_map_all() {
+        let (maps_all, ways) = self.reached()?;
+        if !maps_all && self.may_map_all() {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
+        self.tell(ways);
         Ok(())
     }
 
     /// Takes `[base, base + len)`, the client's own memory, as this node's segment (GASNet-EX). Once, where there is none.
     pub fn bind(&self, base: usize, len: usize) {
-        let pid = Some(std::process::id() as i32);
         self.am
             .segments()
-            .publish(self.rank, PeerSegment { base, len, segment: None, map: None, attached: false, pid });
+            .publish(self.rank, PeerSegment { base, len, segment: None, map: None, attached: false, kernel: None });
     }
 
     /// Tells the members of a team of the segment that is bound here, if one is given, and learns of theirs. Blocks until all
@@ -94,14 +97,15 @@ impl Job {
         let coll = self.coll()?;
         let team = coll.team(team)?;
         let (base, len) = bound.unwrap_or_default();
-        let mine = [base as u64, len as u64, u64::from(std::process::id())];
-        for (member, [base, len, pid]) in coll.collect(&team, mine).into_iter().enumerate() {
+        let mine = self.segment_words(base, len);
+        for (member, [base, len, card @ ..]) in coll.collect(&team, mine).into_iter().enumerate() {
             let (node, base, len) = (team.cells.rank(member), base as usize, len as usize);
             let is_new = node != self.rank && self.am.segments().of(node).is_none();
             if len > 0 && is_new && base.checked_add(len).is_some() {
-                let pid = (!self.hides(node)).then_some(pid as i32);
-                let segment = PeerSegment { base, len, segment: None, map: None, attached: false, pid };
-                self.am.segments().publish(node, segment);
+                let kernel = self.way(node, card).ok();
+                self.am
+                    .segments()
+                    .publish(node, PeerSegment { base, len, segment: None, map: None, attached: false, kernel });
             }
         }
         coll.collect(&team, [0]); // nobody returns before all know
@@ -169,15 +173,23 @@ impl Job {
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
 
-    /// Whether every node has mapped the segments of all others of its host. After the fence behind [`Self::make_segments`].
-    fn is_all_reached(&self) -> Result<bool, Error> {
-        let mut maps_all = true;
+    /// Whether every node has mapped the segments of all others of its host, and how the rest is reached. After the fence behind
+    /// [`Self::make_segments`].
+    fn reached(&self) -> Result<(bool, Ways), Error> {
+        let (mut maps_all, mut ways) = (true, Ways::default());
         for node in 0..self.nodes {
-            let mut answer = [0];
-            self.boot.get(node, REACHED, &mut answer)?;
-            maps_all &= answer[0] == 1;
+            let [is_all, theirs @ ..] = boot::get_words::<4>(&*self.boot, node, REACHED)?;
+            maps_all &= is_all == 1;
+            ways.add(theirs);
         }
-        Ok(maps_all)
+        Ok((maps_all, ways))
+    }
+
+    /// Where settings are reported, says how memory that is not mapped is reached.
+    fn tell(&self, ways: Ways) {
+        if self.rank == 0 && self.config.verbose_env && !ways.is_empty() {
+            log::advise(&ways.to_string());
+        }
     }
 
     /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
@@ -185,16 +197,18 @@ impl Job {
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
         let own = self.create_segment(size)?;
-        boot::put_words(&*self.boot, SEGMENT, &[own.base as u64, own.len as u64, u64::from(std::process::id())])?;
+        boot::put_words(&*self.boot, SEGMENT, &self.segment_words(own.base, own.len))?;
         self.boot.fence()?;
-        let connected = (0..self.nodes).map(|p| self.connect_segment(p, own));
+        let mut ways = Ways::default();
+        let connected = (0..self.nodes).map(|p| self.connect_segment(p, own, &mut ways));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
             let is_peer = p as u32 != self.rank && !self.adapter.is_far(NodeId(p as u16));
             !is_peer || segment.len == 0 || segment.map.as_ref().is_some_and(|map| map.memory().is_some())
         };
         let maps_all = segments.iter().enumerate().all(is_reached);
-        self.boot.put(REACHED, &[maps_all.into()])?;
+        let [kernel, namespaces, refused] = ways.words();
+        boot::put_words(&*self.boot, REACHED, &[maps_all.into(), kernel, namespaces, refused])?;
         Ok((own, segments))
     }
 
@@ -228,18 +242,19 @@ impl Job {
         address.map_or(Placement::Anywhere, Placement::At)
     }
 
-    fn connect_segment(&self, node: u32, own: SegmentInfo) -> Result<PeerSegment<Host>, Error> {
-        let [base, len, pid] = boot::get_words(&*self.boot, node, SEGMENT)?;
-        let (base, len, pid) = (base as usize, len as usize, pid as i32);
+    fn connect_segment(&self, node: u32, own: SegmentInfo, ways: &mut Ways) -> Result<PeerSegment<Host>, Error> {
+        let [base, len, card @ ..] = boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?;
+        let (base, len) = (base as usize, len as usize);
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
             let SegmentInfo { base, len, .. } = own;
-            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid: Some(pid) });
+            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, kernel: None });
         }
         let is_hidden = self.hides(node);
-        let pid = (!is_hidden).then_some(pid);
         if len == 0 {
-            return Ok(PeerSegment { base: 0, len, segment: None, map: None, attached: true, pid });
+            // In EVERYTHING all memory is the segment, and none of it is mapped.
+            let kernel = if self.client.everything { ways.note(self.way(node, card)) } else { None };
+            return Ok(PeerSegment { base: 0, len, segment: None, map: None, attached: true, kernel });
         }
         if !is_possible(base, len, self.place(node)) {
             return Err(Error::resource(format_args!(
@@ -249,14 +264,14 @@ impl Job {
         if self.adapter.is_far(NodeId(node as u16)) && self.config.native {
             let segment = self.adapter.far_segment(NodeId(node as u16), PAYLOAD, len)?;
             let map = segment.map(0, len, Placement::Anywhere)?;
-            return Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, pid });
+            return Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, kernel: None });
         }
         if is_hidden {
-            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, pid });
+            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, kernel: None });
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
-        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, pid })
+        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, kernel: None })
     }
 
     fn info(&self, node: u32, segment: &PeerSegment<Host>, own: SegmentInfo) -> SegmentInfo {
