@@ -1,5 +1,6 @@
 //! Jobs without a launcher. `gasnet_init` forks the nodes, and the original process becomes their supervisor.
 
+use super::join::OwnHost;
 use super::member::{JobError, Joined, enter};
 use crate::base::config::Config;
 use crate::base::log;
@@ -9,10 +10,10 @@ use crate::supervise::{JobHeader, guard, supervisor};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Returns in the nodes only. `fits` gives the reason if that number of nodes does not fit this host.
-pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
+/// Returns in the nodes only.
+pub(super) fn forked(config: &Config, host: &impl OwnHost) -> Result<Joined, JobError> {
     let nodes = config.nodes;
-    fits(nodes).map_err(JobError::TooMany)?;
+    host.fits(nodes).map_err(JobError::TooMany)?;
     if thread_count() > 1 {
         log::advise(
             "this process has several threads; gasnet_init forks the nodes, and only the calling thread lives on in \
@@ -25,6 +26,7 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
     let guard = if namespace::children_are_elsewhere() { guard::split(|| ()) } else { None };
     let (memory, header) = JobHeader::create(nodes).map_err(JobError::system("memory for the job's header"))?;
     header.set_memory_number(memory.as_raw_fd());
+    let after = host.watch();
     let plan = spawn::Plan { stdin: 0, streams: &spawn::plain(nodes) };
     match spawn::spawn_all(&header, &plan).map_err(JobError::system("forking the nodes"))? {
         Spawned::Node { rank, lifeline } => {
@@ -37,7 +39,9 @@ pub(super) fn forked(config: &Config, fits: impl Fn(u32) -> Result<(), String>) 
             let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
             let prefix = "gasnet-sci";
             let options = supervisor::Options { exit_time, guard, ..supervisor::Options::new(prefix) };
-            sys::exit_now(supervisor::run(header, children, options))
+            let status = supervisor::run(header, children, options);
+            after(status).into_iter().for_each(|line| log::advise(&line));
+            sys::exit_now(status)
         }
     }
 }

@@ -9,20 +9,31 @@ use crate::base::config::Config;
 use crate::os::sys;
 use crate::supervise::node;
 
+/// What whoever starts nodes has to know of its host.
+pub trait OwnHost {
+    /// # Errors
+    /// Why that number of nodes does not fit this host.
+    fn fits(&self, nodes: u32) -> Result<(), String>;
+
+    /// Called before there are nodes. The result is called with the job's status, and gives a line for the user if the host has
+    /// something to say about it.
+    fn watch(&self) -> Box<dyn FnOnce(i32) -> Option<String>>;
+}
+
 /// Makes this process a node. Call it once per process.
 ///
 /// | start | result |
 /// |---|---|
 /// | under a launcher | this process is the node that the hand-off names |
 /// | under another launcher, several processes | this process is the node that PMIx says, or an error |
-/// | `config.nodes` above 1, and `fits` agrees | this process forks the nodes and supervises them |
+/// | `config.nodes` above 1, and `host` has room | this process forks the nodes and supervises them |
 /// | otherwise | a job of one node |
 ///
 /// If it forks, it returns in the nodes only. The original process ends with the job's status.
 ///
 /// # Errors
 /// Why there is no job. All that was begun has been undone.
-pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
+pub fn join(config: &Config, host: &impl OwnHost) -> Result<Joined, JobError> {
     if node::current().is_some() {
         return Err(JobError::Twice);
     }
@@ -37,15 +48,15 @@ pub fn join(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result
         Some(value) => launched(&value, config).map_err(|problem| JobError::Handoff { value: value.clone(), problem }),
         None => match pmix::found() {
             Foreign::Unusable(problem) => Err(JobError::Place(problem)),
-            Foreign::Pmix(who) => match pmix::join(&who, config, &fits)? {
+            Foreign::Pmix(who) => match pmix::join(&who, config, &|nodes| host.fits(nodes))? {
                 Some(joined) => Ok(joined),
-                None => unlaunched(config, fits),
+                None => unlaunched(config, host),
             },
-            Foreign::None => unlaunched(config, fits),
+            Foreign::None => unlaunched(config, host),
         },
     }
 }
 
-fn unlaunched(config: &Config, fits: impl Fn(u32) -> Result<(), String>) -> Result<Joined, JobError> {
-    if config.nodes > 1 { fork::forked(config, fits) } else { fork::alone(config) }
+fn unlaunched(config: &Config, host: &impl OwnHost) -> Result<Joined, JobError> {
+    if config.nodes > 1 { fork::forked(config, host) } else { fork::alone(config) }
 }

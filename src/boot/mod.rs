@@ -31,7 +31,7 @@ mod shared;
 mod tests;
 
 pub use bootstrap::{BootError, Bootstrap, Key, LIMIT, get_words, put_words};
-pub use join::join;
+pub use join::{OwnHost, join};
 pub use launcher::{HANDOFF, PARTS, handoff, own_part, part, parts};
 pub use member::{JobError, JobMemory, Joined};
 pub use shared::Shared;

@@ -6,7 +6,7 @@ use crate::am::region::Layout;
 use crate::base::config::{Amount, Config, SegmentSize};
 use crate::coll::area::Area;
 use crate::os::{cgroup, sys};
-use crate::sci::SciError;
+use crate::sci::{SciError, room};
 use crate::supervise::spawn;
 
 /// Size in bytes of the page in which segments are counted (`GASNET_PAGESIZE`).
@@ -23,12 +23,16 @@ const PROGRAM_SPACE: u64 = 128 << 20;
 /// peer.
 const PROCESS_MEMORY: u64 = 256 << 10;
 const PEER_MEMORY: u64 = 512;
+/// Memory that segments leave each node for its program and its libraries. A guess.
+const PROGRAM_MEMORY: u64 = 2 << 20;
 
 /// A limit on memory of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// The limit in bytes.
     pub bytes: u64,
+    /// How much of it is used now, as far as that counts; else 0.
+    pub used: u64,
     /// The source of the limit: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
     pub name: &'static str,
     /// How a user changes it.
@@ -37,7 +41,8 @@ pub struct Limit {
 
 impl std::fmt::Display for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {} ({})", self.name, size(self.bytes), self.change)
+        let used = if self.used > 0 { format!(", of which {} are used", size(self.used)) } else { String::new() };
+        write!(f, "{}, {}{used} ({})", self.name, size(self.bytes), self.change)
     }
 }
 
@@ -72,7 +77,33 @@ pub fn max_segment_part(asked: Option<u64>, locals: u32, nodes: u32) -> u64 {
     let half = address_space().map_or(0, |limit| limit.bytes / 2);
     let later = (u64::from(locals.saturating_sub(1)) * collective_region(nodes)).min(half);
     let space = left(address_space(), address_space_for(nodes) + later + PROGRAM_SPACE);
-    share(asked, [memory(), space, left(file_size(), file_for(locals, nodes))], locals)
+    let memory = memory_limit();
+    let memory = for_segments(memory.bytes.saturating_sub(memory.used), locals, nodes);
+    share(asked, [memory, space, left(file_size(), file_for(locals, nodes))], locals)
+}
+
+/// Of `left` bytes of memory, those that the segments of `locals` nodes may have together. The nodes need the rest themselves.
+fn for_segments(left: u64, locals: u32, nodes: u32) -> u64 {
+    let left = left.saturating_sub(needed_memory(locals, nodes, left));
+    // Each node that touches a page of a segment has an entry of a word for it, and the system has one.
+    (u128::from(left) * ENTRIES / (ENTRIES + u128::from(locals) + 1)) as u64
+}
+
+/// Bytes of a page for each byte that it takes in a table of pages.
+const ENTRIES: u128 = (PAGE / 8) as u128;
+
+/// Memory that `locals` nodes of a job of `nodes` need beside their segments: what they take if they do nothing, heap and stacks of
+/// the program, and what all messages go through. That last part has at most half of `left`, because few nodes of a large job talk to
+/// all others.
+fn needed_memory(locals: u32, nodes: u32, left: u64) -> u64 {
+    let messages = file_for(locals, nodes).min(left / 2);
+    let programs = u64::from(locals) * PROGRAM_MEMORY;
+    certain_memory(locals, nodes).saturating_add(programs).saturating_add(messages)
+}
+
+/// Checks that the segments of this host's nodes, `bytes` in all, can be committed together.
+pub fn check_room(bytes: u64) -> Result<(), SciError> {
+    room::check(bytes.saturating_add(bytes / ENTRIES as u64).saturating_add(PROGRAM_MEMORY))
 }
 
 /// Bytes that `size` allows one of the `nodes` nodes of this host (contract: ex-core.md §5.3). 0: the default.
@@ -92,21 +123,26 @@ fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {
     (asked.min(share) / PAGE * PAGE).max(PAGE)
 }
 
-/// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that is smaller.
+/// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that leaves less.
 pub fn memory() -> u64 {
     memory_limit().bytes
 }
 
 /// The limit that [`memory`] comes from.
 pub fn memory_limit() -> Limit {
-    let physical =
-        Limit { bytes: physical(), name: "physical memory", change: "run on a host with more, or fewer nodes".into() };
+    let physical = Limit {
+        bytes: physical(),
+        used: 0, // the system swaps, and gives back what it caches
+        name: "physical memory",
+        change: "run on a host with more, or fewer nodes".into(),
+    };
     let group = cgroup::memory().map(|limit| Limit {
         bytes: limit.value,
+        used: limit.used,
         name: "cgroup",
         change: format!("raise it in {}", limit.file.display()),
     });
-    group.filter(|group| group.bytes < physical.bytes).unwrap_or(physical)
+    group.filter(|group| group.bytes.saturating_sub(group.used) < physical.bytes).unwrap_or(physical)
 }
 
 /// Bytes of physical memory; a huge number if the system does not say.
@@ -136,7 +172,7 @@ fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) 
         Some(hard) if hard <= soft => format!("{command} cannot raise it: the hard limit is the same"),
         _ => format!("raise it with {command}"),
     };
-    finite(soft).map(|bytes| Limit { bytes, name, change })
+    finite(soft).map(|bytes| Limit { bytes, used: 0, name, change })
 }
 
 /// Address space that each of `nodes` nodes needs without any segment: its own regions, and its queues in all others.
@@ -247,6 +283,10 @@ fn soft_limit(open: u64, far: u32, (soft, hard): (u64, u64)) -> Result<Option<u6
 /// reason.
 pub fn advice(error: &SciError) -> String {
     match error {
+        SciError::NoMemory { group: Some(group), .. } => format!(
+            "; raise the limit in {}, or let the nodes have smaller segments (GASNET_MAX_SEGSIZE) or be fewer",
+            group.file.display()
+        ),
         SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {
             let limits = [Some(memory_limit()), address_space(), file_size()];
             let tightest = limits.into_iter().flatten().min_by_key(|limit| limit.bytes);
@@ -268,6 +308,36 @@ mod tests {
         assert_eq!(share(1, memory(1 << 30), 4), PAGE);
         assert_eq!(share(1 << 40, memory(100), 64), PAGE);
         assert_eq!(share(u64::MAX, [1 << 30, 1 << 20, 1 << 25], 1), 1 << 20, "the tightest decides");
+    }
+
+    #[test]
+    fn segments_leave_the_nodes_what_they_need_and_get_the_rest() {
+        for (left, locals) in [(256 << 20, 2), (256 << 20, 8), (8 << 30, 2), (64 << 30, 64)] {
+            let all = for_segments(left, locals, locals);
+            let rest = left - all;
+            let tables = all / PAGE * 8 * u64::from(locals);
+            assert!(rest >= needed_memory(locals, locals, left) + tables, "{left} {locals}: {all}");
+            assert!(all > left / 4, "{left} {locals}: {all}");
+        }
+        assert_eq!(for_segments(1 << 20, 2, 2), 0, "the least segment is a page all the same");
+        assert!(for_segments(1 << 30, 2, 1000) < for_segments(1 << 30, 2, 2));
+    }
+
+    #[test]
+    fn a_limit_says_how_much_of_it_is_used() {
+        let limit = |used| Limit { bytes: 3 << 20, used, name: "cgroup", change: "raise it".into() }.to_string();
+        assert_eq!(limit(0), "cgroup, 3 MiB (raise it)");
+        assert_eq!(limit(1 << 20), "cgroup, 3 MiB, of which 1 MiB are used (raise it)");
+    }
+
+    #[test]
+    fn a_lack_of_memory_in_a_group_is_told_with_limit_use_and_file() {
+        let group = cgroup::GroupLimit { value: 1000, used: 900, file: "/sys/fs/cgroup/a/memory.max".into() };
+        let error = SciError::NoMemory { need: 300, available: group.left(), group: Some(Box::new(group)) };
+        let text = format!("{error}{}", advice(&error));
+        assert!(text.contains("300 bytes") && text.contains("/sys/fs/cgroup/a has 100 left"), "{text}");
+        assert!(text.contains("limit is 1000, 900 are used") && text.contains("a/memory.max"), "{text}");
+        assert!(text.contains("GASNET_MAX_SEGSIZE") && !text.contains("RESERVE"), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod crowd;
 pub mod environment;
+pub mod killed;
 pub mod limits;
 pub mod places;
 pub mod state;

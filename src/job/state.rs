@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // regions and client memory
 
 use super::crowd::{self, Crowd};
+use super::killed::ThisHost;
 use super::places::Places;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
@@ -44,8 +45,8 @@ mod timing;
 mod ways;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, Card, agree_on_window, check_agreement, create, fetch_environment, largest_segment, overlap,
-    publish_environment, restore_file,
+    CARD, Card, agree_on_window, any_reserves, check_agreement, create, fetch_environment, largest_segment, overlap,
+    publish_environment, restore_file, tell_own,
 };
 
 /// How the client was compiled. Its headers pass this to init.
@@ -101,6 +102,8 @@ pub struct Job {
     mark: Mark,
     max_local: u64,
     max_global: u64,
+    /// A node commits the memory of its segment in attach.
+    reserves: bool,
     segments: OnceLock<Box<[SegmentInfo]>>,
     /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
@@ -152,7 +155,7 @@ impl Job {
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
         log::set_quiet(config.quiet);
         let timing = timing::wanted(&mut config)?;
-        let joined = boot::join(&config, limits::check).map_err(Error::resource)?;
+        let joined = boot::join(&config, &ThisHost { reserve: config.reserve }).map_err(Error::resource)?;
         let rank = joined.boot.rank();
         log::set_identity(rank, joined.boot.size());
         super::debug::configure(&config, Some(rank));
@@ -213,6 +216,7 @@ impl Job {
         let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
         boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
+        tell_own(&*boot, &config)?;
         boot.fence()?;
         let header = *memory.header();
         adapter.near().agree_on_fences(|node| header.is_local(node));
@@ -221,6 +225,7 @@ impl Job {
         }
         let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
+        let reserves = any_reserves(&*boot)?;
         let max_global = cards.iter().map(|card| card[4]).min().unwrap_or(max_local);
         let stride = cards.iter().map(|card| card[4]).max().unwrap_or(max_local);
         let vis = Vis::new(&config);
@@ -271,6 +276,7 @@ impl Job {
             mark: Mark::new(),
             max_local,
             max_global,
+            reserves,
             segments: OnceLock::new(),
             all_mapped: OnceLock::new(),
             kept: OnceLock::new(),

@@ -28,6 +28,11 @@ pub fn children_are_elsewhere() -> bool {
     fs::symlink_metadata(CHILDREN).is_ok() && of_processes().is_some_and(|own| read(CHILDREN) != Some(own))
 }
 
+/// The time namespace of this process, in which clocks and start times of processes count; `None` if the kernel has none.
+pub fn of_clocks() -> Option<Namespace> {
+    read("/proc/self/ns/time")
+}
+
 fn read(link: &str) -> Option<Namespace> {
     let file = fs::metadata(link).ok()?;
     Some(Namespace { device: file.dev(), inode: file.ino() })

@@ -3,6 +3,7 @@
 //! Must not know what the caller tried to do with it: callers pass it on.
 
 use super::{NodeId, SegmentId};
+use crate::os::cgroup::GroupLimit;
 use std::{fmt, io};
 
 /// What can go wrong in the SCI layer, with SISCI's meanings.
@@ -109,8 +110,8 @@ pub enum SciError {
         need: u64,
         /// Bytes that the system, or the control group, still has.
         available: u64,
-        /// Which of the two.
-        limit: &'static str,
+        /// Which of the two: the group, or `None` for the system.
+        group: Option<Box<GroupLimit>>,
     },
     /// The fabric was laid out for another number of nodes or by another version of the library.
     LayoutMismatch {
@@ -178,8 +179,17 @@ impl fmt::Display for SciError {
             Self::BadPlacement { address, len } => {
                 write!(f, "cannot map {len} bytes at {address:#x}: not free space of a reserved window")
             }
-            Self::NoMemory { need, available, limit } => {
-                write!(f, "cannot commit {need} bytes, {limit} has {available} left")
+            Self::NoMemory { need, available, group: None } => {
+                write!(f, "cannot commit {need} bytes, the system has {available} left")
+            }
+            Self::NoMemory { need, available, group: Some(group) } => {
+                let GroupLimit { value, used, .. } = **group;
+                let group = group.group().display();
+                write!(
+                    f,
+                    "cannot commit {need} bytes, the memory control group {group} has {available} left: its limit is \
+                     {value}, {used} are used"
+                )
             }
             Self::LayoutMismatch { mine, found } => {
                 write!(f, "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?")

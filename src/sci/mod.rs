@@ -38,7 +38,7 @@ pub mod process;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod reorder;
 #[cfg(not(loom))]
-mod room;
+pub(crate) mod room;
 pub mod segment;
 #[cfg(not(loom))]
 pub mod shm;

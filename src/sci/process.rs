@@ -162,7 +162,9 @@ mod tests {
     #[test]
     fn a_number_of_another_namespace_is_not_even_tried() {
         let card = Mark::new().card();
-        for other in [Card { inode: card.inode + 1, ..card }, Card { device: !card.device, ..card }, Card { inode: 0, ..card }] {
+        for other in
+            [Card { inode: card.inode + 1, ..card }, Card { device: !card.device, ..card }, Card { inode: 0, ..card }]
+        {
             assert_eq!(Way::prove(&other, false).err(), Some(Closed::Namespace), "{other:?}");
         }
     }

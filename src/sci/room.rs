@@ -4,20 +4,21 @@
 //! Must not know what the memory is for.
 
 use super::SciError;
+use crate::os::cgroup;
 use std::fs;
 
-/// `NoMemory` when the system or this process's control group has less than `need` bytes left.
+/// `NoMemory` when the system or a control group of this process's has less than `need` bytes left.
 pub(crate) fn check(need: u64) -> Result<(), SciError> {
-    let limits = [("the system", system_left()), ("the memory control group", group_left())];
-    for (limit, left) in limits {
-        match left {
-            Some(available) if available < need => {
-                return Err(SciError::NoMemory { need, available, limit });
-            }
-            _ => {}
-        }
+    let lacks = |available: &u64| *available < need;
+    if let Some(available) = system_left().filter(lacks) {
+        return Err(SciError::NoMemory { need, available, group: None });
     }
-    Ok(())
+    match cgroup::memory() {
+        Some(group) if lacks(&group.left()) => {
+            Err(SciError::NoMemory { need, available: group.left(), group: Some(Box::new(group)) })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes that the kernel thinks it can give without swapping.
@@ -29,23 +30,6 @@ fn meminfo_available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
-}
-
-/// What the tightest group above this process allows; `None` without a limit (or with the first version of cgroups).
-fn group_left() -> Option<u64> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let mut directory = std::path::PathBuf::from("/sys/fs/cgroup").join(path);
-    let mut least = None;
-    while directory.starts_with("/sys/fs/cgroup") {
-        let number = |file: &str| fs::read_to_string(directory.join(file)).ok()?.trim().parse::<u64>().ok();
-        if let (Some(max), Some(current)) = (number("memory.max"), number("memory.current")) {
-            let left = max.saturating_sub(current);
-            least = Some(least.map_or(left, |so_far: u64| so_far.min(left)));
-        }
-        directory.pop();
-    }
-    least
 }
 
 #[cfg(test)]

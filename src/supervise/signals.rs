@@ -31,6 +31,8 @@ const SIGNAL_STACK: usize = 64 << 10;
 static QUIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 // The thread that handles a fatal signal; 0: none.
 static DYING: AtomicU32 = AtomicU32::new(0);
+// GASNET_SCI_RESERVE. Relaxed everywhere: set before the handler that reads it is installed.
+static RESERVES: AtomicBool = AtomicBool::new(false);
 static DIRECT: AtomicU32 = AtomicU32::new(0);
 static FORWARDED: AtomicU32 = AtomicU32::new(0);
 
@@ -71,6 +73,7 @@ pub fn install_at_attach(config: &Config) {
         let free = |signal: &&c_int| sys::is_default(**signal) && !config.no_catch.contains(**signal);
         signals.iter().filter(free).for_each(|signal| sys::set_handler(*signal, handler));
     };
+    RESERVES.store(config.reserve, Ordering::Relaxed);
     take(&FATAL, on_fatal);
     take(&TERMINATING, on_terminating);
     take(&[libc::SIGQUIT], on_quit);
@@ -146,9 +149,11 @@ extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, _context: *mut
                 report("fatal signal", signal);
                 if signal == libc::SIGBUS && origin(info).0 == libc::BUS_ADRERR {
                     // Of a mapped file, as the job's memory is one to the system. Nobody sends such a signal.
-                    debug::plain_line(format_args!(
-                        "*** memory ran out, unless a file was made shorter: with GASNET_SCI_RESERVE=yes attach fails instead"
-                    ));
+                    let help = match RESERVES.load(Ordering::Relaxed) {
+                        true => "", // of the segment attach has had all memory
+                        false => ": with GASNET_SCI_RESERVE=yes attach fails instead",
+                    };
+                    debug::plain_line(format_args!("*** memory ran out, unless a file was made shorter{help}"));
                 }
                 debug::on_error();
             }

@@ -1,7 +1,8 @@
 //! What the launcher adds when a job has ended in a way that newcomers meet: no node joined it, or memory ran out. Lines for people;
 //! nothing is decided by them.
 
-use gasnet_sci::job::limits;
+use gasnet_sci::base::config::Config;
+use gasnet_sci::job::killed;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,39 +30,19 @@ pub struct End<'a> {
 }
 
 /// Begun before there are nodes.
-pub struct Watch {
-    kills: Option<u64>,
-}
+pub struct Watch(killed::Watch);
 
 impl Watch {
     /// Notes how many processes this system has killed for lack of memory.
-    pub fn begin() -> Watch {
-        Watch { kills: kills_for_memory() }
+    pub fn begin(config: &Config) -> Watch {
+        Watch(killed::Watch::begin(config.reserve))
     }
 
     /// The lines for the user, without the launcher's name.
     pub fn lines(&self, end: &End<'_>) -> Vec<String> {
-        let grew = self.kills.zip(kills_for_memory()).is_some_and(|(before, now)| now > before);
-        let killed = if grew { for_memory(end.status) } else { None };
         let alone = if end.is_joined { None } else { unjoined(end, own_library().as_deref()) };
-        [killed, alone].into_iter().flatten().collect()
+        [self.0.line(end.status), alone].into_iter().flatten().collect()
     }
-}
-
-// Of this kernel, whoever was killed.
-fn kills_for_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/vmstat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
-}
-
-fn for_memory(status: i32) -> Option<String> {
-    (status == 128 + libc::SIGKILL).then(|| {
-        format!(
-            "meanwhile the system killed a process because memory ran out; there is {}. Fewer nodes, smaller segments \
-             (GASNET_MAX_SEGSIZE) or GASNET_SCI_RESERVE=yes help",
-            limits::memory_limit()
-        )
-    })
 }
 
 /// The shared library that is installed with this command.
@@ -170,11 +151,5 @@ mod tests {
         ] {
             assert_eq!(told(name, contents, nodes, status), None, "{name}");
         }
-    }
-
-    #[test]
-    fn memory_that_ran_out_is_told_of_those_who_were_killed() {
-        assert!(for_memory(137).unwrap().contains("GASNET_MAX_SEGSIZE"));
-        assert_eq!(for_memory(0), None);
     }
 }

@@ -263,7 +263,7 @@ impl Job {
         if self.order.survive {
             header.set_survives();
         }
-        let watch = hint::Watch::begin();
+        let watch = hint::Watch::begin(config);
         let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
         if terminal.is_some() {
             // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.

@@ -7,7 +7,8 @@ use super::driver::NODE;
 use super::suite::conformance;
 use gasnet_sci::base::config::{Config, signal_number};
 use gasnet_sci::boot::{self, Bootstrap, Joined, Key};
-use gasnet_sci::job::{self, Phase, exit, limits, signals};
+use gasnet_sci::job::killed::ThisHost;
+use gasnet_sci::job::{self, Phase, exit, signals};
 use std::fmt::Write as _;
 use std::io::{PipeWriter, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -180,7 +181,7 @@ fn print_something(name: &str, value: &str) {
 // Joins as gasnet_init does.
 fn try_join() -> Result<Joined, String> {
     let config = Config::from_env().map_err(|e| e.to_string())?.0;
-    let joined = boot::join(&config, limits::check).map_err(|e| e.to_string())?;
+    let joined = boot::join(&config, &ThisHost { reserve: config.reserve }).map_err(|e| e.to_string())?;
     exit::register_process_exit();
     exit::install_error_hooks();
     signals::install_at_init(&config);

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)] // this node's segment, which a network is told of
 
-use super::wiring::{apply_memory_policy, restore_file};
 use super::ways::{self, Ways};
+use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
@@ -22,6 +22,9 @@ use crate::sync::Ordering;
 const SEGMENT: Key = Key::new("segment");
 /// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`Ways`]).
 const REACHED: Key = Key::new("reached");
+
+/// Key of how many bytes a node wants to commit, and then of whether its host has them.
+const ROOM: Key = Key::new("room");
 
 type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
 
@@ -196,6 +199,9 @@ impl Job {
     /// rank.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
+        if self.reserves {
+            self.agree_on_room(size)?;
+        }
         let own = self.create_segment(size)?;
         boot::put_words(&*self.boot, SEGMENT, &self.segment_words(own.base, own.len))?;
         self.boot.fence()?;
@@ -210,6 +216,36 @@ impl Job {
         let [kernel, namespaces, refused] = ways.words();
         boot::put_words(&*self.boot, REACHED, &[maps_all.into(), kernel, namespaces, refused])?;
         Ok((own, segments))
+    }
+
+    /// Finds out whether the segments of each host can be committed together, before any node begins with it: the kernel answers a lack
+    /// of memory by killing a node. All nodes of the job have the same result.
+    fn agree_on_room(&self, size: usize) -> Result<(), Error> {
+        let asks = if self.config.reserve { size as u64 } else { 0 };
+        boot::put_words(&*self.boot, ROOM, &[asks])?;
+        self.boot.fence()?;
+        let mut bytes = 0u64;
+        for node in (0..self.nodes).filter(|node| self.memory.header().is_local(*node)) {
+            let [theirs] = boot::get_words(&*self.boot, node, ROOM)?;
+            bytes = bytes.saturating_add(theirs);
+        }
+        let found = if bytes > 0 { limits::check_room(bytes) } else { Ok(()) };
+        boot::put_words(&*self.boot, ROOM, &[found.is_ok().into()])?;
+        self.boot.fence()?;
+        if let Err(e) = found {
+            let advice = limits::advice(&e);
+            return Err(Error::resource(format_args!(
+                "segment of {size} bytes, {bytes} bytes with those of the other nodes of this host: {e}{advice}"
+            )));
+        }
+        for node in 0..self.nodes {
+            if boot::get_words(&*self.boot, node, ROOM)? != [1] {
+                return Err(Error::resource(format_args!(
+                    "segment of {size} bytes: node {node} has no room for its own"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {

@@ -92,6 +92,9 @@ mod tests {
         assert_eq!(ways.words(), [2, 4, 0]);
         let text = ways.to_string();
         assert!(text.contains("of 6 ways") && text.contains("2 go by the kernel"), "{text}");
-        assert!(text.contains("4 by messages, because the nodes are in different PID") && !text.contains("refuses"), "{text}");
+        assert!(
+            text.contains("4 by messages, because the nodes are in different PID") && !text.contains("refuses"),
+            "{text}"
+        );
     }
 }

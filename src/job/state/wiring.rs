@@ -10,12 +10,12 @@ use crate::am::wait;
 use crate::base::config::{Config, Dma, SegmentSize};
 use crate::base::error::Error;
 use crate::base::log;
-use crate::boot::{BootError, Bootstrap, Key};
+use crate::boot::{self, BootError, Bootstrap, Key};
 use crate::job::{JobHeader, environment, limits};
-use crate::os::sys;
+use crate::os::{namespace, sys};
 use crate::sci::window::Window;
 use crate::sci::{
-    Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId,
+    Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId,
 };
 use crate::supervise::spawn::HIGH;
 use crate::xfer::overlap::Overlap;
@@ -158,6 +158,31 @@ pub(super) const CARD: Key = Key::new("card");
 /// and ring bytes, and the largest segment that it could have.
 pub(crate) type Card = [u64; 5];
 
+/// The key under which a node says whether it commits the memory of its segment (GASNET_SCI_RESERVE), and what its clock counts.
+const OWN: Key = Key::new("own");
+
+/// Tells both. Nodes may have different settings, if a script between launcher and node changes them.
+pub(super) fn tell_own(boot: &dyn Bootstrap, config: &Config) -> Result<(), BootError> {
+    let clocks = namespace::of_clocks().map_or(0, |space| space.inode);
+    boot::put_words(boot, OWN, &[config.reserve.into(), clocks])
+}
+
+/// After the fence: whether any node commits the memory of its segment. In timing mode the nodes of a host compare their clocks.
+pub(super) fn any_reserves(boot: &dyn Bootstrap) -> Result<bool, Error> {
+    let nodes = 0..boot.size();
+    let own: Vec<[u64; 2]> = nodes.map(|node| boot::get_words(boot, node, OWN)).collect::<Result<_, _>>()?;
+    if IS_TIMED && let Some(other) = other_clock(&own) {
+        return Err(Error::resource(format_args!(
+            "node {other} is in another time namespace than node 0, and timing mode compares the clocks of nodes"
+        )));
+    }
+    Ok(own.iter().any(|[reserves, _]| *reserves != 0))
+}
+
+fn other_clock(own: &[[u64; 2]]) -> Option<usize> {
+    own.iter().position(|[_, clocks]| *clocks != own[0][1])
+}
+
 /// Checks that all nodes run the same library, with the same region sizes, from the same build of the client.
 pub(crate) fn check_agreement(me: u32, cards: &[Card]) -> Result<(), Error> {
     let own = &cards[me as usize];
@@ -204,4 +229,15 @@ pub(super) fn agree_on_window(boot: &dyn Bootstrap, wanted: bool, stride: usize)
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_whose_clock_counts_otherwise_is_found() {
+        assert_eq!(other_clock(&[[0, 7], [1, 7], [0, 7]]), None);
+        assert_eq!(other_clock(&[[0, 7], [1, 7], [0, 8]]), Some(2));
+    }
 }
