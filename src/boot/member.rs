@@ -128,9 +128,24 @@ pub(super) fn enter(
     Ok(Joined { boot: Box::new(Shared::new(header, rank)), memory: JobMemory { header, rank, file } })
 }
 
+/// The signal of the lifeline in the first process of a PID namespace.
+const HANGUP: libc::c_int = 64;
+
+extern "C" fn at_hangup(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    sys::exit_now(128 + libc::SIGKILL)
+}
+
 // Ties this process's life to the supervisor's. The descriptor is never closed.
 fn hold(lifeline: OwnedFd) -> Result<(), String> {
-    sys::kill_me_at_hangup(lifeline.as_fd()).map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
+    // A SIGKILL of a lifeline does not reach the first process of a PID namespace, which gets only signals that it handles.
+    let signal = match sys::pid() {
+        1 => {
+            sys::set_handler(HANGUP, at_hangup);
+            HANGUP
+        }
+        _ => libc::SIGKILL,
+    };
+    sys::signal_at_hangup(lifeline.as_fd(), signal).map_err(|e| format!("the lifeline cannot be tied: {e}"))?;
     if sys::poll_one(lifeline.as_fd(), libc::POLLIN) != 0 {
         sys::exit_now(1); // the supervisor has died; no process is left that could be told
     }

@@ -317,22 +317,35 @@ pub fn redirect(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
     check("dup2", unsafe { libc::dup2(fd.as_raw_fd(), target) }).map(drop)
 }
 
-/// Makes the kernel kill this process when the other end of the pipe `fd` is closed.
-pub fn kill_me_at_hangup(fd: BorrowedFd<'_>) -> io::Result<()> {
+/// Makes the kernel send this process `signal` when the other end of the pipe `fd` is closed.
+pub fn signal_at_hangup(fd: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
     // SAFETY: F_SETOWN takes an integer.
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETOWN, pid()) })?;
     // SAFETY: F_SETSIG takes an integer.
-    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), F_SETSIG, libc::SIGKILL) })?;
+    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), F_SETSIG, signal) })?;
     // SAFETY: F_SETFL takes an integer.
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
-/// The process that [`kill_me_at_hangup`] has tied to the pipe of which `fd` is the reading end; `None`: none has, or it has ended.
+/// The process that [`signal_at_hangup`] has tied to the pipe of which `fd` is the reading end; `None`: none has, or it has ended.
 /// The kernel says its number as this process's PID namespace has it, whatever namespace the other one is in.
 pub fn tied_to(fd: BorrowedFd<'_>) -> Option<i32> {
     // SAFETY: F_GETOWN takes no argument and touches no memory.
     let pid = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETOWN) };
     (pid > 0).then_some(pid)
+}
+
+/// Holds `file` as this process's until it is closed (flock(2)), for [`is_held`]. False if another process holds it.
+pub fn hold(file: BorrowedFd<'_>) -> bool {
+    // SAFETY: flock takes two integers.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Whether a process holds `file`, which the caller has opened. The kernel ends that with the process, in whatever namespace it is.
+pub fn is_held(file: BorrowedFd<'_>) -> bool {
+    // SAFETY: flock takes two integers.
+    let shared = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) };
+    shared != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
 /// Makes the kernel send this process `signal` when the thread that forked it ends.

@@ -7,7 +7,7 @@ use gasnet_sci::os::sys;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Prints a line for each job.
+/// Prints a line for each job. The number of a process in another PID namespace would be another process here, so it is left out.
 pub fn list() -> io::Result<()> {
     let jobs = registry::list();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -21,14 +21,9 @@ pub fn list() -> io::Result<()> {
         }
         let here: u32 = jobs.iter().filter(|other| other.id == job.id).map(|other| other.nodes).sum();
         let age = now.saturating_sub(job.since);
-        writeln!(
-            out,
-            "{:016x}   {:>7} {here:>7} {:>8} {age:>9}  {}",
-            job.id,
-            job.all,
-            leader(&jobs, job.id).pid,
-            job.program
-        )?;
+        let leader = leader(&jobs, job.id);
+        let pid = if leader.is_near { leader.pid.to_string() } else { "-".into() };
+        writeln!(out, "{:016x}   {:>7} {here:>7} {pid:>8} {age:>9}  {}", job.id, job.all, job.program)?;
     }
     Ok(())
 }
@@ -40,7 +35,7 @@ fn same_before(before: &[Found], job: &Found) -> bool {
 // The process that a signal for the job goes to: the launcher if it is here, else an agent, which tells it.
 fn leader(jobs: &[Found], id: u64) -> &Found {
     let mut of_job: Vec<&Found> = jobs.iter().filter(|job| job.id == id).collect();
-    of_job.sort_by_key(|job| job.role != Role::Launcher);
+    of_job.sort_by_key(|job| (!job.is_near, job.role != Role::Launcher));
     of_job[0]
 }
 
@@ -60,7 +55,12 @@ pub fn kill(options: &ArgMatches) -> io::Result<()> {
             [] => return Err(problem(format!("there is no job {wanted} of yours on this host (gasnet-sci jobs)"))),
             _ => return Err(problem(format!("{} jobs begin with {wanted}: write more of the number", ids.len()))),
         };
-        if !sys::kill(leader(&jobs, id).pid, signal) {
+        let leader = leader(&jobs, id);
+        if !leader.is_near {
+            let text = format!("job {id:016x} runs in another PID namespace (a container): use gasnet-sci kill there");
+            return Err(problem(text));
+        }
+        if !sys::kill(leader.pid, signal) {
             return Err(problem(format!("job {id:016x} has ended meanwhile")));
         }
     }

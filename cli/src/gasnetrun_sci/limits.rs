@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn found(id: u64, nodes: u32) -> Found {
-        Found { entry: entry(id, nodes), pid: 1, since: 0 }
+        Found { entry: entry(id, nodes), pid: 1, is_near: true, since: 0 }
     }
 
     fn limits(text: &str) -> Result<Limits, String> {

@@ -1,11 +1,13 @@
 //! The jobs that run on this host: a file for each launcher and agent, in a directory of the user's own. A file goes away with its
-//! process. One whose process has gone is recognised by the process's number and start time, and is removed.
+//! process. One whose process has gone is recognised by the process's number and start time, and is removed. In another PID or time
+//! namespace these numbers are of other processes; there one is recognised by a lock that its process holds on the file.
 
 #![allow(dead_code)] // each command uses a part
 
-use gasnet_sci::os::sys;
-use std::fs::{self, DirBuilder, OpenOptions};
+use gasnet_sci::os::{namespace, sys};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -39,7 +41,10 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub entry: Entry,
+    /// In the namespace of the process.
     pub pid: i32,
+    /// That is this process's namespace too, so that `pid` is the process here.
+    pub is_near: bool,
     /// When it was entered, in seconds since 1970.
     pub since: u64,
 }
@@ -51,8 +56,14 @@ impl std::ops::Deref for Found {
     }
 }
 
-/// An entry of this process. It goes away with this.
-pub struct Registered(PathBuf, i32);
+/// An entry of this process, whose file this holds. It goes away with this.
+pub struct Registered(PathBuf, i32, File);
+
+// Where numbers of processes and start times mean what they mean to this process: a word that others compare.
+fn space() -> String {
+    let inode = |space: Option<namespace::Namespace>| space.map_or(0, |space| space.inode);
+    format!("{:x}.{:x}", inode(namespace::of_processes()), inode(namespace::of_clocks()))
+}
 
 impl Drop for Registered {
     fn drop(&mut self) {
@@ -113,9 +124,9 @@ fn leave(directory: &Path) {
 }
 
 /// A directory for files of this process. It goes away with this, or when the process has been killed, as an entry does.
-pub struct Scratch(PathBuf, i32);
+pub struct Scratch(PathBuf, i32, File);
 
-/// The beginning of the names of such directories. After it come the process and its start.
+/// The beginning of the names of such directories. After it come the process, its start and its [`space`].
 const SCRATCH: &str = ".scratch-";
 /// For so long making one is tried. Each failure takes another process that ends at that moment.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -144,9 +155,22 @@ pub fn scratch() -> std::io::Result<Scratch> {
 
 fn scratch_in(directory: &Path) -> std::io::Result<Scratch> {
     let pid = sys::pid();
-    let path = directory.join(format!("{SCRATCH}{pid}-{}", began(pid).unwrap_or(0)));
-    make_in(directory, || DirBuilder::new().mode(0o700).create(&path))?;
-    Ok(Scratch(path, pid))
+    let space = space();
+    let path = directory.join(format!("{SCRATCH}{pid}-{}-{space}", own_start().unwrap_or(0)));
+    // Under another name until it is held.
+    let unfinished = directory.join(format!(".unfinished-{pid}-{space}"));
+    make_in(directory, || DirBuilder::new().mode(0o700).create(&unfinished))?;
+    let made = File::open(&unfinished).and_then(|held| {
+        sys::hold(held.as_fd());
+        fs::rename(&unfinished, &path).map(|()| held)
+    });
+    match made {
+        Ok(held) => Ok(Scratch(path, pid, held)),
+        Err(error) => {
+            let _ = fs::remove_dir(&unfinished);
+            Err(error)
+        }
+    }
 }
 
 /// Makes something in the directory, and the directory first. The last entry of another process may take it along at any time.
@@ -168,15 +192,39 @@ fn make_in<T>(directory: &Path, mut make: impl FnMut() -> std::io::Result<T>) ->
 }
 
 // Whether the process of this directory has gone.
-fn is_stale_scratch(name: &str) -> bool {
-    let numbers = name.strip_prefix(SCRATCH).and_then(|rest| rest.split_once('-'));
-    let owner = numbers.and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
-    owner.is_some_and(|(pid, start): (i32, u64)| began(pid) != Some(start))
+fn is_stale_scratch(path: &Path, name: &str) -> bool {
+    let owner = |rest: &str| {
+        let mut words = rest.splitn(3, '-');
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?.to_string()))
+    };
+    name.strip_prefix(SCRATCH).and_then(owner).is_some_and(|(pid, start, space)| !is_alive(path, pid, start, &space))
+}
+
+// Whether the process of the entry or directory at `path` is there: process `pid` of `space`, which began at `start`.
+fn is_alive(path: &Path, pid: i32, start: u64, space: &str) -> bool {
+    match is_near(space) {
+        true => began(pid) == Some(start),
+        false => File::open(path).is_ok_and(|file| sys::is_held(file.as_fd())),
+    }
+}
+
+// Whether numbers of `space` mean here what they mean there.
+fn is_near(space: &str) -> bool {
+    space == self::space() && namespace::proc_counts_alike()
 }
 
 // When process `pid` began, in the kernel's clock. `None`: it has ended, though its parent may not have noticed yet.
 fn began(pid: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&format!("/proc/{pid}/stat"))
+}
+
+// The same of this process. It is there whatever `/proc` counts.
+fn own_start() -> Option<u64> {
+    start_in("/proc/self/stat")
+}
+
+fn start_in(file: &str) -> Option<u64> {
+    let stat = fs::read_to_string(file).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if ["Z", "X"].contains(&state) { None } else { fields.nth(18)?.parse().ok() }
@@ -194,34 +242,37 @@ pub fn register(entry: &Entry) -> Option<Registered> {
 
 fn register_in(directory: &Path, entry: &Entry) -> Option<Registered> {
     let pid = sys::pid();
+    let space = space();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let role = if entry.role == Role::Launcher { "launcher" } else { "agent" };
     let program: String = entry.program.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     let text = format!(
-        "1 {:016x} {role} {pid} {} {now} {} {} {} {program}\n",
+        "2 {:016x} {role} {space} {pid} {} {now} {} {} {} {program}\n",
         entry.id,
-        began(pid)?,
+        own_start()?,
         entry.nodes,
         entry.all,
         entry.cpus
     );
-    let path = directory.join(format!("{:016x}-{pid}", entry.id));
-    // Under another name first, so that nobody reads half of it.
-    let unfinished = directory.join(format!(".{:016x}-{pid}", entry.id));
+    let path = directory.join(format!("{:016x}-{pid}-{space}", entry.id));
+    // Under another name first, so that nobody reads half of it, or before it is held.
+    let unfinished = directory.join(format!(".{:016x}-{pid}-{space}", entry.id));
     let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
     let mut file = make_in(directory, open).ok()?;
+    sys::hold(file.as_fd());
     let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&unfinished, &path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
         return None;
     }
-    Some(Registered(path, pid))
+    Some(Registered(path, pid, file))
 }
 
-fn parse(text: &str) -> Option<(Found, u64)> {
-    let mut words = text.trim_end().splitn(10, ' ');
+// An entry, when its process began, and in which space.
+fn parse(text: &str) -> Option<(Found, u64, &str)> {
+    let mut words = text.trim_end().splitn(11, ' ');
     let mut word = || words.next();
-    if word()? != "1" {
+    if word()? != "2" {
         return None;
     }
     let id = u64::from_str_radix(word()?, 16).ok()?;
@@ -230,11 +281,12 @@ fn parse(text: &str) -> Option<(Found, u64)> {
         "agent" => Role::Agent,
         _ => return None,
     };
+    let space = word()?;
     let pid = word()?.parse().ok().filter(|pid| *pid > 0)?;
     let (began, since) = (word()?.parse().ok()?, word()?.parse().ok()?);
     let (nodes, all, cpus) = (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
     let entry = Entry { id, role, nodes, all, cpus, program: word()?.into() };
-    Some((Found { entry, pid, since }, began))
+    Some((Found { entry, pid, is_near: is_near(space), since }, began, space))
 }
 
 /// This user's jobs on this host, the oldest first.
@@ -247,7 +299,7 @@ fn list_in(directory: &Path) -> Vec<Found> {
     for file in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = file.file_name();
         let name = name.to_string_lossy();
-        if is_stale_scratch(&name) {
+        if is_stale_scratch(&file.path(), &name) {
             let _ = fs::remove_dir_all(file.path());
         }
         if name.starts_with('.') {
@@ -255,7 +307,7 @@ fn list_in(directory: &Path) -> Vec<Found> {
         }
         let Ok(text) = fs::read_to_string(file.path()) else { continue };
         match parse(&text) {
-            Some((found, start)) if began(found.pid) == Some(start) => all.push(found),
+            Some((found, start, space)) if is_alive(&file.path(), found.pid, start, space) => all.push(found),
             _ => drop(fs::remove_file(file.path())), // its process was killed
         }
     }
@@ -288,6 +340,25 @@ mod tests {
         assert!(!directory.exists(), "the last entry takes the directory along");
     }
 
+    /// The numbers of this process are others' in another namespace, so there the lock tells.
+    #[test]
+    fn what_belongs_to_another_namespace_stays_while_its_process_holds_it() {
+        let directory = std::env::temp_dir().join(format!("gasnet-sci-elsewhere-{}", sys::pid()));
+        let directory = checked(directory).unwrap();
+        let text = format!("2 {:016x} agent 7.7 {} 1 5 2 8 2 /bin/a\n", 7, sys::pid());
+        let (entry, files) = (directory.join("entry"), directory.join(format!("{SCRATCH}{}-1-7.7", sys::pid())));
+        fs::write(&entry, text).unwrap();
+        fs::create_dir(&files).unwrap();
+        let held = [&entry, &files].map(|path| File::open(path).unwrap());
+        assert!(held.iter().all(|file| sys::hold(file.as_fd())));
+        let found = list_in(&directory);
+        assert_eq!((found.len(), found[0].is_near, found[0].pid), (1, false, sys::pid()));
+        assert!(entry.exists() && files.exists());
+        drop(held);
+        assert!(list_in(&directory).is_empty() && !entry.exists() && !files.exists());
+        fs::remove_dir(directory).unwrap();
+    }
+
     #[test]
     fn who_only_looks_leaves_no_directory() {
         let directory = std::env::temp_dir().join(format!("gasnet-sci-look-{}", sys::pid()));
@@ -306,7 +377,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("gasnet-sci-scratch-{}", sys::pid()));
         let directory = checked(directory).unwrap();
         let own = scratch_in(&directory).unwrap();
-        let stale = directory.join(format!("{SCRATCH}4194303-1"));
+        let stale = directory.join(format!("{SCRATCH}4194303-1-{}", space()));
         fs::create_dir(&stale).unwrap();
         fs::write(stale.join("0.json"), "half").unwrap();
         fs::write(own.path().join("0.json"), "half").unwrap();

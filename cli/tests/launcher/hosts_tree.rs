@@ -166,7 +166,13 @@ fn nodes_go_by_the_load_of_hosts_when_all_have_answered() {
     // An entry of a job in the list of the first host; this process stands for its launcher.
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let began = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    let entry = format!("1 00000000000000aa agent {} {began} 0 5000 5000 5000 other\n", std::process::id());
+    // Its namespaces of processes and clocks.
+    let [of_processes, of_clocks] = ["pid", "time"].map(|kind| {
+        let file = fs::metadata(format!("/proc/self/ns/{kind}"));
+        file.map_or(0, |file| std::os::unix::fs::MetadataExt::ino(&file))
+    });
+    let space = format!("{of_processes:x}.{of_clocks:x}");
+    let entry = format!("2 00000000000000aa agent {space} {} {began} 0 5000 5000 5000 other\n", std::process::id());
     fs::write(place.join("entry"), entry).unwrap();
     let far = format!(
         "#!/bin/sh\nhost=$1; shift; cd {}; XDG_RUNTIME_DIR=$PWD/$host; export XDG_RUNTIME_DIR\n\
