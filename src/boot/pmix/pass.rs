@@ -37,11 +37,14 @@ impl Door {
     /// The call that failed, or that fewer came.
     pub fn serve(&self, mut count: u32, what: &OwnedFd) -> io::Result<()> {
         self.0.set_nonblocking(true)?;
+        // In a user namespace that does not map this user, all such users have the number of nobody.
+        let is_own =
+            std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| is_mapped(&map, sys::effective_user()));
         let deadline = sys::clock_ns() + PATIENCE.as_nanos() as u64;
         while count > 0 {
             match self.0.accept() {
                 Ok((stream, _)) => {
-                    if credentials(&stream)?.uid == sys::effective_user() {
+                    if is_own && credentials(&stream)?.uid == sys::effective_user() {
                         send(&stream, what.as_raw_fd())?;
                         count -= 1;
                     }
@@ -70,6 +73,16 @@ pub fn fetch(cookie: u64, pid: i32) -> io::Result<OwnedFd> {
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     receive(&stream)
+}
+
+// Whether `map`, a uid_map, gives user `uid` a meaning outside: lines of the first number inside, the first outside, and how many.
+fn is_mapped(map: &str, uid: u32) -> bool {
+    let holds = |line: &str| {
+        let mut numbers = line.split_whitespace().map(|number| number.parse::<u64>().ok());
+        let (first, _, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        Some((first..first.saturating_add(count)).contains(&uid.into()))
+    };
+    map.lines().any(|line| holds(line).unwrap_or(false))
 }
 
 fn credentials(stream: &UnixStream) -> io::Result<libc::ucred> {
@@ -140,4 +153,18 @@ fn receive(stream: &UnixStream) -> io::Result<OwnedFd> {
     let number = RawFd::from_ne_bytes([control.0[at], control.0[at + 1], control.0[at + 2], control.0[at + 3]]);
     // SAFETY: the kernel has just put this descriptor into this process, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_without_a_meaning_outside_is_nobody() {
+        let whole = "         0          0 4294967295\n";
+        assert!(is_mapped(whole, 0) && is_mapped(whole, 65534));
+        let some = "0 1000 1\n1 100000 65536\n";
+        assert!(is_mapped(some, 0) && is_mapped(some, 65536) && !is_mapped(some, 65537));
+        assert!(!is_mapped("", 65534) && !is_mapped("0 x 9\n", 0));
+    }
 }
