@@ -106,7 +106,7 @@ fn cross_memory_attach() -> Allowed {
         return Allowed { allowed: false, why: format!("{error}") };
     }
     match line("/proc/sys/kernel/yama/ptrace_scope").as_str() {
-        "" | "0" => Allowed { allowed: true, why: "between processes of one user".into() },
+        "" | "0" => Allowed { allowed: true, why: "between processes of one user in one PID namespace".into() },
         scope => Allowed {
             allowed: false,
             why: format!("kernel.yama.ptrace_scope is {scope}: only with CAP_SYS_PTRACE; 0 allows it"),
