@@ -117,6 +117,9 @@ static void hear_end(int fd, size_t count, const char *what) {
   }
   close(fd);
 }
+/* The version of the wire: VERSIONS in src/boot/contact/greet.rs. */
+#define WIRE 2
+
 static void hello(unsigned char *at, unsigned version, uint32_t rank, uint32_t peer, uint64_t layout) {
   int i;
   memcpy(at, "GASNSCIW", 8);
@@ -157,17 +160,17 @@ static int attack(char **argv) {
   hello(bytes, 0, 1, 0, layout);
   say(fd = reach(), bytes, HELLO);
   hear_end(fd, 0, "an old version");
-  hello(bytes, 1, 1, 0, layout ^ 1);
+  hello(bytes, WIRE, 1, 0, layout ^ 1);
   say(fd = reach(), bytes, HELLO);
   hear_end(fd, 0, "another layout");
-  hello(bytes, 1, nodes, nodes, layout);
+  hello(bytes, WIRE, nodes, nodes, layout);
   say(fd = reach(), bytes, HELLO);
   hear_end(fd, 0, "a node that does not exist");
   silent = reach();
   for (rank = 0; rank < nodes; rank++) { /* one of these is the node that listens: it wants proof */
     size_t got = 0;
     ssize_t more;
-    hello(bytes, 1, (rank + 1) % nodes, rank, layout);
+    hello(bytes, WIRE, (rank + 1) % nodes, rank, layout);
     say(fd = reach(), bytes, HELLO);
     while (got < HELLO && (more = recv(fd, bytes + got, HELLO - got, 0)) > 0) got += (size_t)more;
     if (got == HELLO) say(fd, bytes, PROOF);
@@ -175,7 +178,7 @@ static int attack(char **argv) {
   }
   hear_end(silent, 0, "silence");
   for (i = 0; i < held; i++) {
-    hello(bytes, 1, 1, 0, layout);
+    hello(bytes, WIRE, 1, 0, layout);
     fd = reach();
     if (i % 2) say(fd, bytes, HELLO / 2);
   }

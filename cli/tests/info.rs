@@ -140,6 +140,7 @@ fn jobs_on_several_hosts_have_a_network_here() {
     std::fs::remove_file(&conf).unwrap();
     let hosts = &report["hosts"];
     assert_eq!((&hosts["network"], &hosts["address"]), (&"tcp".into(), &"127.0.0.1".into()), "{hosts}");
+    assert_eq!((&hosts["addresses"][0], &hosts["only_loopback"]), (&"127.0.0.1 (lo)".into(), &true.into()), "{hosts}");
     assert_eq!((&hosts["ports"], &hosts["rsh"]), (&"40000-40007".into(), &"rsh -4".into()), "{hosts}");
     assert!(hosts["interface"].is_string() && hosts["why"].as_str().unwrap().contains("GASNET_SCI_NETWORK"), "{hosts}");
     assert_eq!(hosts["agent_conf"][1]["lines"], serde_json::json!(["jobs = 3"]));

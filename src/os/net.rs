@@ -6,7 +6,7 @@
 
 use std::ffi::CStr;
 use std::io::{self, Error};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
@@ -139,12 +139,28 @@ pub struct Interface {
     /// Its name.
     pub name: String,
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
+    /// How many leading bits the addresses of its network have in common.
+    pub prefix: u8,
+    /// Of an IPv6 address that counts on this link alone: the number of the interface. Else 0.
+    pub scope: u32,
     /// It reaches this host alone.
     pub is_loopback: bool,
+    /// Something is connected to it.
+    pub is_running: bool,
 }
 
-/// The IPv4 addresses of the interfaces that are up.
+impl Interface {
+    /// Its address with this port.
+    pub fn at(&self, port: u16) -> SocketAddr {
+        match self.address {
+            IpAddr::V4(address) => (address, port).into(),
+            IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, self.scope).into(),
+        }
+    }
+}
+
+/// The addresses of the interfaces that are up, in the system's order.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let mut first: *mut libc::ifaddrs = ptr::null_mut();
     // SAFETY: `first` is writable.
@@ -156,22 +172,74 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     // SAFETY: null, or an entry of the list, which lives until it is freed below.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
-        // SAFETY: null, or an address of the family that it names.
-        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| i32::from(address.sa_family));
-        let is_up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
-        if family != Some(libc::AF_INET) || !is_up {
+        let has = |flag: libc::c_int| entry.ifa_flags & flag as u32 != 0;
+        // SAFETY: null, or an address of the family that it names, as long as the list lives.
+        let Some((address, scope)) = (unsafe { address(entry.ifa_addr) }).filter(|_| has(libc::IFF_UP)) else {
             continue;
-        }
-        // SAFETY: its family says that it is one.
-        let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+        };
+        // SAFETY: as above.
+        let mask = unsafe { self::address(entry.ifa_netmask) };
         // SAFETY: a name that ends with a zero byte, as long as the list lives.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
-        let is_loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
-        list.push(Interface { name, address: Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)), is_loopback });
+        let ones = |mask| match mask {
+            IpAddr::V4(mask) => mask.to_bits().leading_ones(),
+            IpAddr::V6(mask) => mask.to_bits().leading_ones(),
+        };
+        list.push(Interface {
+            name,
+            address,
+            prefix: mask.map_or(0, |(mask, _)| ones(mask) as u8),
+            scope,
+            is_loopback: has(libc::IFF_LOOPBACK),
+            is_running: has(libc::IFF_RUNNING),
+        });
     }
     // SAFETY: the list that getifaddrs made; nothing refers to it any more.
     unsafe { libc::freeifaddrs(first) };
     Ok(list)
+}
+
+/// An IP address, with the number of the interface on which alone it counts. `None`: it is of another family.
+///
+/// # Safety
+/// `at` is null, or points to an address of the family that it names.
+unsafe fn address(at: *const libc::sockaddr) -> Option<(IpAddr, u32)> {
+    // SAFETY: as the caller promises.
+    match i32::from(unsafe { at.as_ref() }?.sa_family) {
+        libc::AF_INET => {
+            // SAFETY: its family says that it is one.
+            let address = unsafe { at.cast::<libc::sockaddr_in>().read_unaligned() };
+            Some((Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)).into(), 0))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let address = unsafe { at.cast::<libc::sockaddr_in6>().read_unaligned() };
+            Some((Ipv6Addr::from(address.sin6_addr.s6_addr).into(), address.sin6_scope_id))
+        }
+        _ => None,
+    }
+}
+
+/// An address as people write it: `10.0.0.2:4000`, `[fd00::2]:4000`, `[fe80::2%eth0]:4000`.
+pub fn shown(at: SocketAddr) -> String {
+    match at {
+        SocketAddr::V6(v6) if v6.scope_id() != 0 => {
+            format!("[{}%{}]:{}", v6.ip(), interface_name(v6.scope_id()), v6.port())
+        }
+        at => at.to_string(),
+    }
+}
+
+/// The name of an interface; its number, if it has gone.
+pub fn interface_name(number: u32) -> String {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the array has the size that the call may write.
+    let found = unsafe { libc::if_indextoname(number, name.as_mut_ptr()) };
+    if found.is_null() {
+        return number.to_string();
+    }
+    // SAFETY: the call has written a name that ends with a zero byte.
+    unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -226,8 +294,17 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_an_interface() {
+    fn loopback_is_an_interface_with_its_network() {
         let list = interfaces().unwrap();
-        assert!(list.iter().any(|i| i.is_loopback && i.address == Ipv4Addr::LOCALHOST), "{list:?}");
+        let loopback = list.iter().find(|i| i.is_loopback && i.address == Ipv4Addr::LOCALHOST).expect("there is one");
+        assert_eq!((loopback.prefix, loopback.scope, loopback.at(9)), (8, 0, "127.0.0.1:9".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_link_local_address_is_shown_with_the_name_of_its_interface() {
+        let on = |scope| SocketAddr::V6(SocketAddrV6::new("fe80::1".parse().unwrap(), 7, 0, scope));
+        assert_eq!((shown(on(1)), shown(on(0))), ("[fe80::1%lo]:7".into(), "[fe80::1]:7".into()));
+        assert_eq!(shown(on(u32::MAX)), format!("[fe80::1%{}]:7", u32::MAX));
+        assert_eq!(shown("10.0.0.1:3".parse().unwrap()), "10.0.0.1:3");
     }
 }

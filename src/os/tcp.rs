@@ -8,7 +8,10 @@ use super::{net, sys};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// After a time that no cut lasts, the system may give a connection up: the time for TCP_USER_TIMEOUT where this library judges itself.
+pub const NEVER: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// When a connection was active last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,19 @@ pub fn activity(fd: BorrowedFd<'_>) -> io::Result<Activity> {
         sent: ago(LAST_DATA_SENT),
         probes: words[0].to_ne_bytes()[PROBES],
     })
+}
+
+/// Since when the peer's system owes a sign of life, if it does; `before` is the answer of the look before. The time that counts begins
+/// with the first thing that was sent and that no sign of life has followed.
+pub fn owed_since(before: Option<Instant>, activity: Activity, now: Instant) -> Option<Instant> {
+    let ago = |time: Duration| now.checked_sub(time).unwrap_or(now);
+    let heard = ago(activity.heard);
+    match before {
+        Some(since) if since >= heard => Some(since),
+        _ if activity.sent < activity.heard => Some(ago(activity.sent)),
+        _ if activity.probes > 0 => Some(now),
+        _ => None,
+    }
 }
 
 /// How the congestion control of connections is chosen.
@@ -139,5 +155,42 @@ mod tests {
         let activity = activity(ours.as_fd()).unwrap();
         assert!(activity.heard < Duration::from_secs(60) && activity.sent < Duration::from_secs(60), "{activity:?}");
         assert_eq!(activity.probes, 0);
+    }
+
+    fn of(heard: u64, sent: u64, probes: u8) -> Activity {
+        Activity { heard: Duration::from_millis(heard), sent: Duration::from_millis(sent), probes }
+    }
+
+    #[test]
+    fn what_was_answered_owes_nothing() {
+        let now = Instant::now();
+        let long_ago = now - Duration::from_secs(100);
+        for quiet in [of(5, 5, 0), of(5, 7000, 0), of(20_000, 20_004, 0)] {
+            assert_eq!(owed_since(None, quiet, now), None, "{quiet:?}");
+            assert_eq!(owed_since(Some(long_ago), quiet, now), None, "{quiet:?}: heard since");
+        }
+    }
+
+    #[test]
+    fn a_sign_of_life_is_owed_since_the_first_thing_that_none_followed() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let first = owed_since(None, of(300, 100, 0), at(1000)).unwrap();
+        assert_eq!(first, at(900));
+        // Sent again and again.
+        assert_eq!(owed_since(Some(first), of(1300, 50, 0), at(2000)), Some(first));
+        assert_eq!(owed_since(Some(first), of(6300, 3000, 0), at(7000)), Some(first));
+        // Busy both ways: what was owed has been answered, what was sent last not yet.
+        assert_eq!(owed_since(Some(first), of(10, 4, 0), at(3000)), Some(at(2996)));
+    }
+
+    #[test]
+    fn a_full_peer_that_answers_is_not_silent() {
+        let now = Instant::now();
+        assert_eq!(owed_since(None, of(9000, 30_000, 0), now), None, "the next question comes later");
+        assert_eq!(owed_since(None, of(9000, 30_000, 1), now), Some(now), "it was asked, and owes the answer");
+        let later = now + Duration::from_secs(3);
+        assert_eq!(owed_since(Some(now), of(12_000, 33_000, 2), later), Some(now));
+        assert_eq!(owed_since(Some(now), of(1, 33_000, 0), later), None);
     }
 }

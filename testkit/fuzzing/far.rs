@@ -3,7 +3,8 @@
 #![allow(unsafe_code)] // memory that peers read and write
 
 use super::Input;
-use crate::boot::contact::address;
+use crate::boot::contact::book::Book;
+use crate::boot::contact::card::Card;
 use crate::boot::contact::greet::{HELLO, Hello, Refusal, VERSIONS};
 use crate::boot::contact::greeting::{Greeting, Identity, Step};
 use crate::os::sys;
@@ -157,7 +158,7 @@ fn greeting(input: &mut Input<'_>) {
         let _ = theirs.write_all(piece);
         match greeting.step(&who) {
             Step::Wait => {}
-            Step::Ended(_) | Step::Refused(_) => return,
+            Step::Ended(_) | Step::Unmade(..) | Step::Refused(_) => return,
             Step::Asked(rank) | Step::Sure(rank) => panic!("node {rank} is believed"),
         }
     }
@@ -177,8 +178,11 @@ fn small(bytes: &[u8]) {
             Err(refusal) => assert!(!matches!(refusal, Refusal::Silent) && !refusal.to_string().is_empty()),
         }
     }
-    if let Some(at) = address::read(bytes) {
-        let sent = address::Endpoint { address: at.ip(), ports: at.port()..=at.port() }.bytes();
-        assert_eq!(sent, bytes);
+    if let Some(card) = Card::read(bytes) {
+        assert_eq!(card.bytes(), bytes);
     }
+    // Cards of two machines, as they may come.
+    let book =
+        Book::read(&[bytes.to_vec(), bytes.get(1..).unwrap_or_default().to_vec(), Card::here(Vec::new()).bytes()]);
+    let _ = (book.gap(), book.ways(&Card::here(Vec::new()), 0));
 }

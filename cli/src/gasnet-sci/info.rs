@@ -186,10 +186,12 @@ fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
     row(out, "RDMA hardware", hosts.hardware.as_deref().unwrap_or("none"))?;
     let found = |library: &LibraryFound| library.file.clone().unwrap_or_else(|| format!("no {} here", library.name));
     row(out, "libfabric", found(&hosts.libfabric))?;
-    let address = match (&hosts.interface, &hosts.address, &hosts.problem) {
-        (Some(name), Some(address), _) => format!("{name}, {address}"),
-        (None, Some(address), _) => address.clone(),
-        (.., problem) => format!("NONE: {}", problem.as_deref().unwrap_or_default()),
+    let address = match (&hosts.interface, &hosts.problem) {
+        (Some(_), _) if hosts.only_loopback => {
+            format!("{}: NO OTHER HOST REACHES THE LOOPBACK", hosts.addresses.join(", "))
+        }
+        (Some(_), _) => hosts.addresses.join(", "),
+        (None, problem) => format!("NONE: {}", problem.as_deref().unwrap_or_default()),
     };
     row(out, "interface", address)?;
     row(out, "ports", &hosts.ports)?;

@@ -5,7 +5,6 @@
 use crate::report::{AgentConf, HostsReport, LibraryFound};
 use gasnet_sci::base::config::{AGENT_CONF, Config, Network, Way};
 use gasnet_sci::boot::contact::address::Endpoint;
-use gasnet_sci::os::net::interfaces;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
 use std::ffi::CStr;
 use std::fs;
@@ -19,20 +18,21 @@ pub fn look(config: &Config) -> HostsReport {
     let hardware = has_rdma_hardware();
     let (network, why) = choice(&hosts.network, hardware.as_deref(), libfabric.file.as_deref());
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone());
-    let (address, problem) = match endpoint {
-        Ok(endpoint) => (Some(endpoint.address), None),
-        Err(problem) => (None, Some(problem)),
+    let (found, problem) = match endpoint {
+        Ok(endpoint) => (endpoint.interfaces, None),
+        Err(problem) => (Vec::new(), Some(problem)),
     };
-    let named =
-        interfaces().unwrap_or_default().into_iter().find(|interface| address == Some(interface.address.into()));
+    let is_alone = !found.is_empty() && found.iter().all(|interface| interface.address.is_loopback());
     let files = [Some(AGENT_CONF), hosts.agent_conf.as_deref()];
     HostsReport {
         network,
         why,
         hardware,
         libfabric,
-        interface: named.map(|interface| interface.name),
-        address: address.map(|address| address.to_string()),
+        interface: found.first().map(|interface| interface.name.clone()),
+        address: found.first().map(|interface| interface.address.to_string()),
+        addresses: found.iter().map(|interface| format!("{} ({})", interface.address, interface.name)).collect(),
+        only_loopback: is_alone,
         problem,
         ports: match (hosts.ports.start(), hosts.ports.end()) {
             (0, _) => "any".into(),

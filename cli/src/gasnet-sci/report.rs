@@ -30,7 +30,12 @@ pub struct HostsReport {
     pub libfabric: LibraryFound,
     /// The interface at which nodes listen for those of other hosts; `null`: see `problem`.
     pub interface: Option<String>,
+    /// The first of the addresses there.
     pub address: Option<String>,
+    /// All addresses at which nodes listen until they have met, each with its interface, in the order in which others try them.
+    pub addresses: Vec<String>,
+    /// No other host reaches these.
+    pub only_loopback: bool,
     pub problem: Option<String>,
     /// `any`, a port or a range.
     pub ports: String,

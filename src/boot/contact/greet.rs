@@ -23,8 +23,9 @@ pub const HELLO: usize = 64;
 pub const PROOF: usize = 32;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIW");
-/// The versions of the wire that this library speaks. Raise the highest for a change that older ones would not understand.
-pub const VERSIONS: [u16; 2] = [1, 1];
+/// The versions of the wire that this library speaks. Raise the highest for a change that older ones would not understand, of the cards
+/// (`card`) as well.
+pub const VERSIONS: [u16; 2] = [2, 2];
 
 /// What a node says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,16 @@ impl Refusal {
             Refusal::Silent => 5,
             Refusal::Gone => 6,
             Refusal::Crowd => 7,
+        }
+    }
+}
+
+impl Refusal {
+    /// What to do about it, if the stranger was asked for a node of the job.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Refusal::Version(_) | Refusal::Layout(_) => "install the same version on all hosts",
+            _ => "does another job, or another host, have this address (GASNET_SCI_IFACE, GASNET_SCI_PORTS)?",
         }
     }
 }
@@ -183,8 +194,8 @@ mod tests {
             Hello::read(&wrong, hello.layout)
         };
         assert_eq!(with(0, 0), Err(Refusal::Garbage));
-        assert_eq!(with(9, 7), Err(Refusal::Version([0x701, 1])));
-        assert_eq!(with(10, 0), Err(Refusal::Version([1, 0])));
+        assert_eq!(with(9, 7), Err(Refusal::Version([0x702, 2])));
+        assert_eq!(with(10, 0), Err(Refusal::Version([2, 0])));
         assert!(matches!(with(24, 0), Err(Refusal::Layout(_))));
     }
 

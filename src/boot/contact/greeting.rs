@@ -4,6 +4,7 @@
 
 use super::greet::{HELLO, Hello, KINDS, PROOF, Refusal, Side, is_proven, prove};
 use crate::base::log;
+use crate::os::net;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ impl Told {
     /// Prints a line about the connection `from` there, which was refused.
     pub fn tell(&mut self, from: Option<SocketAddr>, refusal: Refusal) {
         if !std::mem::replace(&mut self.0[refusal.kind()], true) {
-            let from = from.map_or("a connection".into(), |from| format!("a connection from {from}"));
+            let from = from.map_or("a connection".into(), |from| format!("a connection from {}", net::shown(from)));
             log::advise(&format!("refused {from}: {refusal} (said once)"));
         }
     }
@@ -65,6 +66,8 @@ pub enum Step {
     Asked(u32),
     /// Both sides are sure: node so.
     Sure(u32),
+    /// It is over: the system could not make the connection.
+    Unmade(ErrorKind, String),
     /// It is over: of a connector perhaps because the other side prefers its own connection.
     Ended(String),
     /// It is over: no node of this job is there.
@@ -79,6 +82,8 @@ pub struct Greeting {
     pub to: Option<u32>,
     /// Of an acceptor: where it comes from.
     pub from: Option<SocketAddr>,
+    /// Of a connector: what it connects to.
+    pub at: Option<SocketAddr>,
     /// Of an acceptor: it is perhaps a node of the job. Such a node greets late, or never, if its program computes.
     pub may_be_node: bool,
     /// When it began.
@@ -91,9 +96,10 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// A connection to `peer` that was begun.
-    pub fn connecting(socket: Arc<TcpStream>, who: &Identity, peer: u32) -> Greeting {
-        Greeting { to: Some(peer), ..Greeting::new(socket, Stage::Connecting, Hello::new(who.me, peer, who.layout)) }
+    /// A connection to `peer` at this address that was begun.
+    pub fn connecting(socket: Arc<TcpStream>, at: SocketAddr, who: &Identity, peer: u32) -> Greeting {
+        let (to, at) = (Some(peer), Some(at));
+        Greeting { to, at, ..Greeting::new(socket, Stage::Connecting, Hello::new(who.me, peer, who.layout)) }
     }
 
     /// A connection of somebody.
@@ -106,6 +112,7 @@ impl Greeting {
             socket,
             to: None,
             from: None,
+            at: None,
             may_be_node: false,
             since: Instant::now(),
             stage,
@@ -132,7 +139,7 @@ impl Greeting {
             match self.socket.take_error() {
                 Ok(None) if self.socket.peer_addr().is_ok() => {}
                 Ok(None) => return Step::Wait,
-                Ok(Some(error)) | Err(error) => return Step::Ended(error.to_string()),
+                Ok(Some(error)) | Err(error) => return Step::Unmade(error.kind(), error.to_string()),
             }
             self.stage = Stage::Hello;
             if let Err(error) = self.say(&self.mine.bytes()) {

@@ -4,11 +4,15 @@
 //! | file | what |
 //! |---|---|
 //! | `address` | where this process listens |
+//! | `card` | what it tells others about that |
+//! | `book` | the cards of all, and the ways between two processes |
 //! | `greet` | HELLO and PROOF |
 //! | `greeting` | a connection on which they are said |
 //!
 //! Must not know: what is carried afterwards.
 
 pub mod address;
+pub mod book;
+pub mod card;
 pub mod greet;
 pub mod greeting;

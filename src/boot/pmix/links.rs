@@ -12,13 +12,14 @@
 
 use super::meeting::Met;
 use crate::base::log;
+use crate::os::net::shown;
 use crate::os::{sys, tcp};
 use crate::supervise::JobHeader;
 use crate::sync::{AtomicU32, Ordering};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,11 +35,20 @@ const EXIT: u8 = 2;
 // Becomes 1 when all hosts have been told the job's exit code.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
+/// How often the thread looks whether a host is silent.
+const LOOK: Duration = Duration::from_millis(250);
+
 /// A connection to another host.
 pub struct Link {
     host: u32,
     stream: Arc<TcpStream>,
+    /// The address at the other end, for people.
+    at: String,
     leaves: bool,
+    silence: Duration,
+    /// Since when the other system owes a sign of life, as of the last look.
+    owed: Option<Instant>,
+    next_look: Instant,
 }
 
 impl Link {
@@ -51,8 +61,24 @@ impl Link {
         stream.set_nonblocking(true)?;
         let socket = SockRef::from(&*stream);
         socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
-        socket.set_tcp_user_timeout(Some(silence.max(Duration::from_secs(1))))?; // the thread at the other end always reads
-        Ok(Link { host, stream, leaves: false })
+        socket.set_tcp_user_timeout(Some(tcp::NEVER))?; // this thread alone judges, as the wire over TCP does
+        let at = stream.peer_addr().map_or("an unknown address".into(), shown);
+        Ok(Link { host, stream, at, leaves: false, silence, owed: None, next_look: Instant::now() + LOOK })
+    }
+
+    /// Why the other host counts as lost although its connection is there, if it does.
+    fn is_silent(&mut self) -> Option<String> {
+        let now = Instant::now();
+        if now < self.next_look {
+            return None;
+        }
+        self.next_look = now + LOOK;
+        self.owed = tcp::owed_since(self.owed, tcp::activity(self.stream.as_fd()).ok()?, now);
+        let is_over = now.duration_since(self.owed?) >= self.silence;
+        is_over.then(|| {
+            let seconds = self.silence.as_secs_f64();
+            format!("no sign of life from {} for {seconds} s (GASNET_SCI_LINK_TIMEOUT)", self.at)
+        })
     }
 }
 
@@ -97,7 +123,10 @@ impl Links {
             }
             let header = self.header;
             let mut news = set.iter().map(|entry| entry.revents != 0);
-            self.links.retain_mut(|link| !news.next().unwrap_or(false) || link.listen(header));
+            self.links.retain_mut(|link| match news.next() {
+                Some(true) => link.listen(header),
+                _ => link.is_silent().is_none_or(|reason| link.lose(header, &reason)),
+            });
         }
         Self::told(); // nobody is left to tell
         loop {
@@ -133,20 +162,29 @@ impl Link {
                 true
             }
             Err(e) if [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted].contains(&e.kind()) => true,
-            _ if self.leaves || header.exit_code().is_some() => false,
             outcome => {
                 let reason = outcome.map_or_else(|e| e.to_string(), |_| "it has closed the connection".into());
-                let since = Instant::now();
-                while since.elapsed() < LAUNCHERS_TURN {
-                    if header.wait_for_exit(LAUNCHERS_TURN).is_some() {
-                        return false;
-                    }
-                }
-                log::error(format_args!("host {} is lost ({reason}); the job ends", self.host));
-                header.record_exit(1);
-                false
+                self.lose(
+                    header,
+                    &format!("{reason}, at {}; has it ended, or does a firewall forget connections?", self.at),
+                )
             }
         }
+    }
+
+    // The connection is of no use any more. False, for `retain`.
+    fn lose(&self, header: JobHeader, reason: &str) -> bool {
+        let since = Instant::now();
+        while !self.leaves && since.elapsed() < LAUNCHERS_TURN {
+            if header.wait_for_exit(LAUNCHERS_TURN).is_some() {
+                return false;
+            }
+        }
+        if !self.leaves {
+            log::error(format_args!("host {} is lost ({reason}); the job ends", self.host));
+            header.record_exit(1);
+        }
+        false
     }
 }
 
@@ -187,6 +225,19 @@ mod tests {
         drop(other);
         while first.listen(header) {}
         assert_eq!(header.exit_code(), Some(9));
+    }
+
+    #[test]
+    fn a_host_that_owes_a_sign_of_life_for_too_long_is_lost_by_name() {
+        let [mut link, _other] = pair();
+        assert_eq!(link.is_silent(), None, "not yet looked at");
+        link.next_look = Instant::now();
+        assert_eq!(link.is_silent(), None, "it owes nothing for so long");
+        // As if the system had sent something behind all that was heard.
+        (link.silence, link.next_look) = (Duration::ZERO, Instant::now());
+        link.owed = Some(Instant::now() + LOOK);
+        let reason = link.is_silent().unwrap_or_default();
+        assert!(reason.contains("_LINK_TIMEOUT") && reason.contains(&link.at), "{reason}");
     }
 
     #[test]

@@ -4,13 +4,17 @@
 //!
 //! Must not know: PMIx; what the connections are for.
 
-use crate::boot::contact::address::{self, Endpoint};
+use crate::boot::contact::address::{Endpoint, Listening};
+use crate::boot::contact::book::{self, Way};
+use crate::boot::contact::card::Card;
 use crate::boot::contact::greet::Refusal;
 use crate::boot::contact::greeting::{Greeting, Identity, Step, Told};
+use crate::os::net::shown;
 use crate::os::sys;
 use socket2::{Domain, Socket, Type};
+use std::collections::HashSet;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,8 +27,8 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_millis(50);
 /// Connections at host 0 that have not greeted yet, besides those of the hosts. When more come, the oldest must go.
 const STRANGERS: usize = 64;
-/// What both sides say in the place of a layout: the version of what goes over these connections (`links`).
-const PROTOCOL: u64 = u64::from_le_bytes(*b"SCILINK\x01");
+/// What both sides say in the place of a layout: the version of what goes over these connections (`links`), and of the card.
+const PROTOCOL: u64 = u64::from_le_bytes(*b"SCILINK\x02");
 
 /// The secret of these connections.
 pub type Secret = [u8; 16];
@@ -34,9 +38,10 @@ pub type Met = (u32, Arc<TcpStream>);
 
 /// The end at host 0 before others have connected.
 pub struct Hub {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     who: Identity,
-    /// What others must know to connect: secret, address.
+    addresses: String,
+    /// What others must know to connect: secret, addresses.
     pub card: Vec<u8>,
 }
 
@@ -44,13 +49,11 @@ impl Hub {
     /// Listens at `endpoint` for the other ones of `hosts`.
     ///
     /// # Errors
-    /// The system's.
-    pub fn open(endpoint: &Endpoint, secret: Secret, hosts: u32) -> io::Result<Hub> {
-        let listener = endpoint.listen((hosts as i32).max(128))?;
-        let port = listener.local_addr()?.port();
-        let at = Endpoint { address: endpoint.address, ports: port..=port };
-        let card = [&secret[..], &at.bytes()].concat();
-        Ok(Hub { listener, who: Identity { me: 0, nodes: hosts, layout: PROTOCOL, secret }, card })
+    /// The system's, in words.
+    pub fn open(endpoint: &Endpoint, secret: Secret, hosts: u32) -> Result<Hub, String> {
+        let Listening { listeners, card } = endpoint.listen((hosts as i32).max(128))?;
+        let who = Identity { me: 0, nodes: hosts, layout: PROTOCOL, secret };
+        Ok(Hub { listeners, who, addresses: card.addresses(), card: [&secret[..], &card.bytes()].concat() })
     }
 
     /// Waits for all other hosts. A stranger costs its own connection, and a line.
@@ -68,23 +71,32 @@ impl Hub {
             }
             let wait = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
             let sockets = greetings.iter().map(|greeting| greeting.socket.as_raw_fd());
-            let mut set: Vec<_> = [self.listener.as_raw_fd()].into_iter().chain(sockets).map(wait).collect();
+            let doors = self.listeners.iter().map(AsRawFd::as_raw_fd);
+            let mut set: Vec<_> = doors.chain(sockets).map(wait).collect();
             sys::poll(&mut set, Some(GLANCE)).map_err(|e| e.to_string())?;
-            let ready: Vec<bool> = set[1..].iter().map(|entry| entry.revents != 0).collect();
+            let ready: Vec<bool> = set[self.listeners.len()..].iter().map(|entry| entry.revents != 0).collect();
             let mut ready = ready.into_iter();
             greetings.retain_mut(|greeting| match ready.next() {
                 Some(true) => self.step(greeting, &mut met, &mut told),
                 _ => true, // nobody hurries a host that is busy
             });
-            self.accept(&mut greetings, others + STRANGERS, &mut told)?;
+            for listener in &self.listeners {
+                self.accept(listener, &mut greetings, others + STRANGERS, &mut told)?;
+            }
         }
         Ok(met)
     }
 
     // Some at a time: who connects as fast as this node accepts keeps nobody waiting.
-    fn accept(&self, greetings: &mut Vec<Greeting>, most: usize, told: &mut Told) -> Result<(), String> {
+    fn accept(
+        &self,
+        listener: &TcpListener,
+        greetings: &mut Vec<Greeting>,
+        most: usize,
+        told: &mut Told,
+    ) -> Result<(), String> {
         for _ in 0..STRANGERS {
-            match self.listener.accept() {
+            match listener.accept() {
                 Ok((socket, from)) => {
                     if greetings.len() >= most {
                         told.tell(greetings.remove(0).from, Refusal::Crowd);
@@ -116,7 +128,7 @@ impl Hub {
             },
             Step::Refused(refusal) => refusal,
             Step::Ended(_) if greeting.is_nameless() => Refusal::Gone,
-            Step::Ended(_) | Step::Sure(_) => return false,
+            Step::Ended(_) | Step::Unmade(..) | Step::Sure(_) => return false,
         };
         told.tell(greeting.from, refusal);
         false
@@ -125,68 +137,98 @@ impl Hub {
     fn missing(&self, met: &[Met]) -> String {
         let known = |host: &u32| met.iter().any(|(known, _)| known == host);
         let missing: Vec<u32> = (1..self.who.nodes).filter(|host| !known(host)).collect();
-        let at = self.listener.local_addr().map_or_else(|e| e.to_string(), |at| at.to_string());
         format!(
-            "hosts {missing:?} did not connect by TCP to {at} within {} s; does a firewall stand between, or is this the wrong \
+            "hosts {missing:?} did not connect by TCP to {} within {} s; does a firewall stand between, or is this the wrong \
              interface (GASNET_SCI_IFACE, GASNET_SCI_PORTS)?",
+            self.addresses,
             PATIENCE.as_secs()
         )
     }
 }
 
-/// Connects host `own` of `hosts` to host 0 by its card, from the interface of `endpoint`.
+/// Connects host `own` of `hosts` to host 0 by its card, from the addresses of `endpoint`. The addresses of host 0 are tried in turn,
+/// each until it refuses.
 ///
 /// # Errors
-/// The address that was tried, with the reason.
+/// The addresses that were tried, with the reasons.
 pub fn connect(card: &[u8], own: u32, hosts: u32, endpoint: &Endpoint) -> Result<Met, String> {
-    let known = card.split_first_chunk::<16>().and_then(|(secret, at)| Some((*secret, address::read(at)?)));
-    let Some((secret, at)) = known else {
+    let known = card.split_first_chunk::<16>().and_then(|(secret, card)| Some((*secret, Card::read(card)?)));
+    let Some((secret, card)) = known else {
         return Err(format!("node 0 published a card of {} bytes, which is none of ours", card.len()));
     };
     let who = Identity { me: own, nodes: hosts, layout: PROTOCOL, secret };
+    let mut ways = book::ways(&endpoint.card(), &card, &HashSet::new());
+    if ways.is_empty() {
+        return Err(format!(
+            "node 0 cannot be reached by TCP at {} from {}: there is no way between them, since addresses of the loopback, of the other \
+             family, and those that both hosts have do not count; set up an interface to the same network (GASNET_SCI_IFACE)",
+            card.addresses(),
+            endpoint.addresses()
+        ));
+    }
+    let (mut turn, mut refused) = (0, Vec::new());
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match attempt(at, endpoint, &who) {
+        let way = ways[turn % ways.len()];
+        match attempt(way, &who) {
             Ok(socket) => return Ok((0, socket)),
-            Err(Failed::Again(_)) if Instant::now() < deadline => sys::nap(GLANCE),
-            Err(Failed::Again(why)) => {
-                return Err(format!("node 0 did not answer at {at} within {} s: {why}", PATIENCE.as_secs()));
+            Err(Failed::Again(_)) if Instant::now() < deadline => {
+                turn += 1;
+                sys::nap(GLANCE);
             }
-            Err(Failed::For(why)) => {
+            Err(Failed::Again(why)) => {
+                let at = ways.iter().map(|way| shown(way.to)).collect::<Vec<_>>().join(", ");
                 return Err(format!(
-                    "node 0 cannot be reached by TCP at {at} from {}: {why} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)",
-                    endpoint.address
+                    "node 0 did not answer at {at} within {} s: {why}; does a firewall stand between, or is this the wrong interface \
+                     (GASNET_SCI_IFACE, GASNET_SCI_PORTS)?",
+                    PATIENCE.as_secs()
                 ));
             }
+            Err(Failed::For(why)) => {
+                refused.push(format!("{}: {why}", shown(way.to)));
+                ways.retain(|other| other.to != way.to);
+            }
+        }
+        if ways.is_empty() {
+            return Err(format!(
+                "node 0 cannot be reached by TCP from {}: at {}; does a firewall refuse, or is this the wrong interface \
+                 (GASNET_SCI_IFACE, GASNET_SCI_PORTS)?",
+                endpoint.addresses(),
+                refused.join(", at ")
+            ));
         }
     }
 }
 
 enum Failed {
-    /// Host 0 had too many others, or was busy.
+    /// Host 0 had too many others, or was busy, or what is sent there is dropped.
     Again(String),
     For(String),
 }
 
-fn attempt(at: SocketAddr, endpoint: &Endpoint, who: &Identity) -> Result<Arc<TcpStream>, Failed> {
+fn attempt(way: Way, who: &Identity) -> Result<Arc<TcpStream>, Failed> {
     let failed = |e: io::Error| Failed::For(e.to_string());
-    let socket = Socket::new(Domain::for_address(at), Type::STREAM.nonblocking(), None).map_err(failed)?;
-    socket.bind(&SocketAddr::new(endpoint.address, 0).into()).map_err(failed)?;
-    match socket.connect(&at.into()) {
+    let socket = Socket::new(Domain::for_address(way.to), Type::STREAM.nonblocking(), None).map_err(failed)?;
+    if let Some(from) = way.from {
+        socket.bind(&from.into()).map_err(failed)?;
+    }
+    match socket.connect(&way.to.into()) {
         Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => return Err(failed(e)),
         _ => {}
     }
-    let mut greeting = Greeting::connecting(Arc::new(socket.into()), who, 0);
+    let mut greeting = Greeting::connecting(Arc::new(socket.into()), way.to, who, 0);
     while greeting.since.elapsed() < ATTEMPT {
-        let was_connecting = greeting.is_connecting();
-        let events = if was_connecting { libc::POLLOUT } else { libc::POLLIN };
+        let events = if greeting.is_connecting() { libc::POLLOUT } else { libc::POLLIN };
         let mut set = [libc::pollfd { fd: greeting.socket.as_raw_fd(), events, revents: 0 }];
         sys::poll(&mut set, Some(GLANCE)).map_err(failed)?;
         match greeting.step(who) {
             Step::Wait | Step::Asked(_) => {}
             Step::Sure(_) => return Ok(greeting.socket),
             Step::Refused(refusal) => return Err(Failed::For(refusal.to_string())),
-            Step::Ended(why) if was_connecting => return Err(Failed::For(why)),
+            Step::Unmade(io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable, why) => {
+                return Err(Failed::Again(why));
+            }
+            Step::Unmade(_, why) => return Err(Failed::For(why)),
             Step::Ended(why) => return Err(Failed::Again(why)),
         }
     }
@@ -198,23 +240,27 @@ mod tests {
     use super::*;
     use crate::boot::contact::greet::{HELLO, Hello, PROOF, Side, is_proven, prove};
     use std::io::{Read, Write};
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, SocketAddr};
 
     const SECRET: Secret = [7; 16];
 
     fn loopback() -> Endpoint {
-        Endpoint { address: Ipv4Addr::LOCALHOST.into(), ports: 0..=0 }
+        Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0)
     }
 
     fn address_of(card: &[u8]) -> SocketAddr {
-        address::read(&card[16..]).unwrap()
+        Card::read(&card[16..]).unwrap().spots[0].at
+    }
+
+    fn way(to: SocketAddr) -> Way {
+        Way { to, from: None }
     }
 
     #[test]
     fn hosts_find_each_other_and_strangers_do_not_count() {
         let hub = Hub::open(&loopback(), SECRET, 3).unwrap();
         let card = hub.card.clone();
-        assert!(hub.listener.local_addr().unwrap().ip().is_loopback(), "on its interface alone");
+        assert!(hub.listeners.iter().all(|one| one.local_addr().unwrap().ip().is_loopback()), "on its interface alone");
         std::thread::scope(|scope| {
             let met = scope.spawn(|| hub.gather().unwrap());
             let mut silent = TcpStream::connect(address_of(&card)).unwrap();
@@ -222,7 +268,7 @@ mod tests {
             garbage.write_all(&[1; 200]).unwrap();
             assert!(matches!(garbage.read(&mut [0; 1]), Ok(0) | Err(_)), "it costs its connection, and hears nothing");
             let stranger = Identity { me: 1, nodes: 3, layout: PROTOCOL, secret: [8; 16] };
-            assert!(attempt(address_of(&card), &loopback(), &stranger).is_err(), "another secret");
+            assert!(attempt(way(address_of(&card)), &stranger).is_err(), "another secret");
             let others = [connect(&card, 2, 3, &loopback()).unwrap(), connect(&card, 1, 3, &loopback()).unwrap()];
             let met = met.join().unwrap();
             assert_eq!(met.iter().map(|(host, _)| *host).collect::<Vec<_>>(), [2, 1]);
@@ -274,7 +320,7 @@ mod tests {
                 let _ = socket.read(&mut [0; 1]);
             });
             let who = Identity { me: 1, nodes: 2, layout: PROTOCOL, secret: SECRET };
-            match attempt(at, &loopback(), &who) {
+            match attempt(way(at), &who) {
                 Err(Failed::For(why)) => assert!(why.contains("proof"), "{why}"),
                 _ => panic!("it believes a stranger"),
             }

@@ -165,10 +165,7 @@ fn share(
         let at = endpoint(config)?;
         let mut secret = [0; 16];
         secret.as_chunks_mut().0.iter_mut().try_for_each(|part| word().map(|word| *part = word))?;
-        let refused = |e: io::Error| {
-            format!("cannot listen at {} for the other hosts: {e} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)", at.address)
-        };
-        let made = Hub::open(&at, secret, count).map_err(refused)?;
+        let made = Hub::open(&at, secret, count)?;
         library.publish(LINK, &made.card)?;
         hub = Some(made);
     }

@@ -7,6 +7,7 @@ use crate::base::config::{Config, Way};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::contact::address::Endpoint;
+use crate::boot::contact::book::Book;
 use crate::boot::{Bootstrap, JobMemory, Key};
 use crate::job::limits;
 use crate::sci::far::Far;
@@ -21,6 +22,8 @@ use std::time::Duration;
 /// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, o: ofi;
 /// a new wire needs another letter), one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
+/// The name of the wire over TCP, whose addresses are cards.
+const TCP: &[u8] = b"tcp";
 
 /// This node's way to all nodes: to those of this host by `near`, to those that `is_far` says by a network.
 pub(super) fn join(config: &Config, memory: &JobMemory, near: Shm, is_far: Option<Vec<bool>>) -> Result<Hosts, Error> {
@@ -73,13 +76,11 @@ fn automatic(hardware: &str, config: &Config, me: u32, nodes: u32, secret: [u8; 
 }
 
 fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
-    let endpoint =
-        Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone()).map_err(no_network)?;
-    let at = endpoint.address;
-    let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, endpoint)
-        .map_err(|error| no_network(format!("cannot listen at {at}: {error} (GASNET_SCI_IFACE, GASNET_SCI_PORTS)")))?;
-    let silence = Duration::from_secs_f64(config.hosts.link_timeout);
-    Ok(Box::new(tcp.with_silence(silence).with_congestion(config.hosts.congestion.clone())))
+    let hosts = &config.hosts;
+    let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone()).map_err(no_network)?;
+    let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, &endpoint).map_err(no_network)?;
+    let [silence, contact] = [hosts.link_timeout, hosts.start_timeout].map(Duration::from_secs_f64);
+    Ok(Box::new(tcp.with_silence(silence).with_contact(contact).with_congestion(hosts.congestion.clone())))
 }
 
 /// Exchanges the addresses of all nodes.
@@ -102,6 +103,19 @@ pub(super) fn meet(far: &Far, boot: &dyn Bootstrap) -> Result<(), Error> {
         }
         Ok(card[2..][..usize::from(card[1]).min(ADDRESS)].to_vec())
     };
-    far.wire().set_peers((0..boot.size()).map(of).collect::<Result<_, Error>>()?);
+    let addresses = (0..boot.size()).map(of).collect::<Result<Vec<_>, Error>>()?;
+    if own == TCP[0] {
+        no_gap(&addresses, boot)?;
+    }
+    far.wire().set_peers(addresses);
     Ok(())
+}
+
+/// Whether the nodes can meet at what they have told. If not, one node says so; the others wait in the exchange until the job ends.
+fn no_gap(cards: &[Vec<u8>], boot: &dyn Bootstrap) -> Result<(), Error> {
+    let Some((rank, why)) = Book::read(cards).gap() else { return Ok(()) };
+    if rank != boot.rank() {
+        boot.fence()?;
+    }
+    Err(no_network(why))
 }

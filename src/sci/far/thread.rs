@@ -124,10 +124,7 @@ mod tests {
     #[test]
     fn what_a_node_has_sent_leaves_although_it_never_looks_at_the_network() {
         const FLUSHES: u64 = 30;
-        let wire = |me| {
-            let here = Endpoint { address: Ipv4Addr::LOCALHOST.into(), ports: 0..=0 };
-            Tcp::new(me, 2, 1, [9; 16], here).unwrap()
-        };
+        let wire = |me| Tcp::new(me, 2, 1, [9; 16], &Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0)).unwrap();
         let (ours, theirs) = (wire(0), wire(1));
         let addresses = vec![ours.address(), theirs.address()];
         ours.set_peers(addresses.clone());

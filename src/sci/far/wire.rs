@@ -19,8 +19,9 @@ use crate::sync::AtomicU64;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// The most bytes of a [`Wire::address`].
-pub const ADDRESS: usize = 64;
+/// The most bytes of a [`Wire::address`]: what nodes can exchange at a time (`boot::bootstrap::LIMIT`), with a byte for the wire and one
+/// for the length.
+pub const ADDRESS: usize = 94;
 
 /// How long the source of a write stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,13 @@
 
 use super::kernels::Node;
 use gasnet_sci::base::config::Config;
-use gasnet_sci::boot::contact::address::Endpoint;
+use gasnet_sci::boot::contact::address::{Endpoint, Listening};
+use gasnet_sci::boot::contact::book::ways;
+use gasnet_sci::boot::contact::card::{CARD, Card};
 use gasnet_sci::os::tcp::choose_congestion;
+use std::collections::HashSet;
 use std::io::{self, Error, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -14,15 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Connects node 0 and the first node of the second host, and gives the kernels the connection. All nodes call it, after `touch`.
 pub fn connect(node: &Node) -> io::Result<()> {
+    let hosts = Config::survey().config.hosts;
+    let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports).map_err(failed)?;
     let connected = match node.me {
-        0 => accept(|at| node.told(packed(at)))?,
+        0 => accept(&endpoint, |card| words(card).iter().for_each(|word| _ = node.told(*word)))?,
         me => {
-            let at = unpacked(node.told(0));
+            let card = bytes([0; WORDS].map(|_| node.told(0)));
             if me != node.nodes / 2 {
                 return Ok(());
             }
-            let problem = |error| failed(format!("cannot connect to node 0 at {at}: {error}"));
-            TcpStream::connect_timeout(&at, PATIENCE).map_err(problem)?
+            reach(&endpoint, &card)?
         }
     };
     connected.set_nodelay(true)?;
@@ -37,41 +41,67 @@ fn failed(why: String) -> Error {
     Error::new(ErrorKind::NotConnected, format!("the bare TCP connection between two nodes: {why}"))
 }
 
-// Listens where the job's nodes do (GASNET_SCI_IFACE, GASNET_SCI_PORTS), tells it, and takes the first who comes.
-fn accept(tell: impl FnOnce(SocketAddr) -> u64) -> io::Result<TcpStream> {
-    let hosts = Config::survey().config.hosts;
-    let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports).map_err(failed)?;
-    let listener =
-        endpoint.listen(1).map_err(|error| failed(format!("cannot listen at {}: {error}", endpoint.address)))?;
-    tell(listener.local_addr()?);
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => return Ok(stream),
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-            Err(_) if Instant::now() > end => return Err(failed("nobody has connected to node 0".into())),
-            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+// Connects to the process with this card, at the first of its addresses that answers.
+fn reach(endpoint: &Endpoint, card: &[u8]) -> io::Result<TcpStream> {
+    let card = Card::read(card).ok_or_else(|| failed("node 0 told no card".into()))?;
+    let mut why = "there is no way to it".to_string();
+    for way in ways(&endpoint.card(), &card, &HashSet::new()) {
+        match TcpStream::connect_timeout(&way.to, PATIENCE) {
+            Ok(connected) => return Ok(connected),
+            Err(error) => why = error.to_string(),
         }
     }
+    Err(failed(format!("cannot connect to node 0 at {}: {why}", card.addresses())))
 }
 
-// `Endpoint` chooses addresses of IPv4 only.
-fn packed(at: SocketAddr) -> u64 {
-    match at.ip() {
-        IpAddr::V4(ip) => u64::from(u32::from(ip)) << 16 | u64::from(at.port()),
-        IpAddr::V6(_) => 0,
+// Listens where the job's nodes do (GASNET_SCI_IFACE, GASNET_SCI_PORTS), tells it, and takes the first who comes.
+fn accept(endpoint: &Endpoint, tell: impl FnOnce(&[u8])) -> io::Result<TcpStream> {
+    let Listening { listeners, card } = endpoint.listen(1).map_err(failed)?;
+    tell(&card.bytes());
+    let end = Instant::now() + PATIENCE;
+    loop {
+        for listener in &listeners {
+            match listener.accept() {
+                Ok((stream, _)) => return Ok(stream),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                Err(_) => {}
+            }
+        }
+        if Instant::now() > end {
+            return Err(failed(format!("nobody has connected to node 0 at {}", card.addresses())));
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn unpacked(word: u64) -> SocketAddr {
-    SocketAddr::new(Ipv4Addr::from((word >> 16) as u32).into(), word as u16)
+/// A card in words, behind its length.
+const WORDS: usize = 1 + CARD.div_ceil(8);
+
+fn words(card: &[u8]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    words[0] = card.len() as u64;
+    for (word, part) in words[1..].iter_mut().zip(card.chunks(8)) {
+        let mut eight = [0; 8];
+        eight[..part.len()].copy_from_slice(part);
+        *word = u64::from_le_bytes(eight);
+    }
+    words
+}
+
+fn bytes(words: [u64; WORDS]) -> Vec<u8> {
+    let len = usize::try_from(words[0]).unwrap_or(CARD).min(CARD);
+    words[1..].iter().flat_map(|word| word.to_le_bytes()).take(len).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{CARD, bytes, words};
+
     #[test]
-    fn an_address_fits_a_word() {
-        let at = "10.1.2.3:40001".parse().unwrap();
-        assert_eq!(super::unpacked(super::packed(at)), at);
+    fn a_card_goes_in_words() {
+        for len in [0, 1, 8, 27, CARD] {
+            let card: Vec<u8> = (1..=len as u8).collect();
+            assert_eq!(bytes(words(&card)), card);
+        }
     }
 }

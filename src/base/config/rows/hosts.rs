@@ -55,7 +55,7 @@ pub(super) const VARS: &[Var] = &[
         name: "GASNET_SCI_START_TIMEOUT",
         aliases: &[],
         default: "60",
-        doc: "seconds; how long a host may take until its agent answers",
+        doc: "seconds; how long a host may take until its agent answers, and until its system answers a node's first contact",
         form: "a number of seconds, 1 or more",
         set: |c, v| put(&mut c.hosts.start_timeout, parse::float(v).filter(|n| (1.0..1e6).contains(n))),
     },
@@ -106,9 +106,9 @@ pub(super) const VARS: &[Var] = &[
     Var {
         name: "GASNET_SCI_IFACE",
         aliases: &[],
-        default: "the first that reaches other hosts",
+        default: "all that reach other hosts",
         doc: "network interface for nodes of other hosts, by its name or its address",
-        form: "a name such as eth0, or an IPv4 address",
+        form: "a name such as eth0, or an address of IPv4 or IPv6 such as fe80::1%eth0",
         set: |c, v| (!v.trim().is_empty()).then(|| c.hosts.interface = Some(v.trim().into())),
     },
     Var {

@@ -11,7 +11,7 @@ use super::head::{HEAD, Head, Kind, WANTS_ACK};
 use super::link::Link;
 use crate::sci::far::wire::Sink;
 use parking_lot::Mutex;
-use std::io::{ErrorKind, IoSliceMut, Read};
+use std::io::{self, ErrorKind, IoSliceMut, Read};
 use std::net::TcpStream;
 
 /// The most bytes of a frame.
@@ -62,6 +62,13 @@ pub struct Input {
 // SAFETY: the pointer is one into this node's segment, where the peer may write; one thread at a time has the input.
 unsafe impl Send for Input {}
 
+/// What is said of a connection that failed.
+pub fn broken(error: &io::Error) -> String {
+    format!(
+        "the connection broke: {error}; has its node ended, or does a firewall between the hosts forget connections?"
+    )
+}
+
 /// Who has sent, and what takes it.
 pub struct From<'a> {
     /// The peer.
@@ -98,12 +105,16 @@ impl Input {
         for _ in 0..TURNS {
             let (got, wanted) = match self.read(&mut socket, from.link) {
                 Ok((0, _)) if self.has_left => return Err(End::Left),
-                Ok((0, _)) => return Err(End::Lost("it closed the connection without leaving the job".into())),
+                Ok((0, _)) => {
+                    return Err(End::Lost(
+                        "it closed the connection without leaving the job; its own line says why".into(),
+                    ));
+                }
                 Ok(got) => got,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) if self.has_left => return Err(End::Left),
-                Err(error) => return Err(End::Lost(error.to_string())),
+                Err(error) => return Err(End::Lost(broken(&error))),
             };
             any = true;
             self.take_apart(from)

@@ -5,6 +5,7 @@
 //! | `head` | the head of all that is sent |
 //! | `link`, `stream`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
+//! | `contact` | which address of a peer is tried when |
 //! | `serve`, `silence` | what one thread at a time does for all links: contacts, what has come, peers that are silent |
 //!
 //! Where this node listens, and how two nodes make sure of each other, is in `boot/contact`.
@@ -21,6 +22,7 @@
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
 mod chunk;
+mod contact;
 pub(crate) mod head;
 pub(crate) mod input;
 pub(crate) mod link;
@@ -31,18 +33,21 @@ mod stream;
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
+use crate::boot::contact::book::Book;
+use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
 use crate::os::tcp::{self, Congestion};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use address::Endpoint;
+use address::{Endpoint, Listening};
+use contact::Attempts;
 use greet::Refusal;
 use greeting::{Greeting, Identity, Told};
 use input::Input;
 use link::Link;
 use parking_lot::{Mutex, MutexGuard};
-use socket2::{Domain, Socket, Type};
+use socket2::Socket;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -57,7 +62,7 @@ const STRANGERS: usize = 64;
 const BACKLOG: i32 = 1024;
 /// Between two attempts to connect.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Time for the system to make a connection, all attempts together.
+/// Time for a peer's system to make a connection, all attempts together, unless a setting says otherwise.
 const CONTACT: Duration = Duration::from_secs(60);
 /// Of so many looks one goes to all sockets, the others to the socket that was active last. Each look is a system call; a round trip
 /// of 8 bytes takes 1.22 of raw TCP's with 4, and 1.17 with 64 (2026-11, EPYC 9004 VM; 32 was not measured beside them).
@@ -66,8 +71,6 @@ const LOOKS: u32 = 32;
 const PATIENCE: u32 = 512;
 /// How long a peer's system may owe a sign of life, unless a setting says otherwise.
 const SILENCE: Duration = Duration::from_secs(5);
-/// After a time that no cut lasts, the system may give a connection up.
-const NEVER: Duration = Duration::from_secs(14 * 24 * 3600);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
 /// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough
 /// look, which comes before every sleep, watches it again.
@@ -87,7 +90,7 @@ enum Contact {
     #[default]
     None,
     /// It is being made.
-    Begun(Instant),
+    Begun(Attempts),
     /// It is there.
     Made,
     /// The peer has left in good order.
@@ -100,6 +103,8 @@ enum Contact {
 struct Peer {
     contact: Mutex<Contact>,
     link: Mutex<Link>,
+    /// The address at the other end of the link. The system does not tell it any more once the connection was reset.
+    at: OnceLock<SocketAddr>,
 }
 
 /// The receiving half of a link, and its connection.
@@ -113,6 +118,9 @@ struct Receiving {
     greetings: HashMap<u64, Greeting>,
     /// Ranks to connect to again, and when.
     again: Vec<(u32, Instant)>,
+    /// When to look at the clock for contacts that are being made.
+    contacts_next: Option<Instant>,
+    listeners: Vec<TcpListener>,
     /// The rank whose socket was active last.
     hot: Option<u32>,
     /// Looks at it since all were looked at.
@@ -129,10 +137,9 @@ struct Receiving {
 /// The wire.
 pub struct Tcp {
     who: Identity,
-    listener: TcpListener,
-    endpoint: Endpoint,
+    card: Card,
     epoll: Epoll,
-    addresses: OnceLock<Vec<Option<SocketAddr>>>,
+    book: OnceLock<Book>,
     peers: Box<[OnceLock<Box<Peer>>]>,
     receiving: Mutex<Receiving>,
     newcomers: Mutex<Vec<Greeting>>,
@@ -146,27 +153,31 @@ pub struct Tcp {
     told: Mutex<Told>,
     /// How long a peer's system may owe a sign of life.
     silence: Duration,
+    /// How long a peer's system may take to make the first connection.
+    contact: Duration,
     congestion: Congestion,
 }
 
 impl Tcp {
     /// Listens at `endpoint`, for node `me` of `nodes`. `layout` must be the same at all nodes; `secret` is the job's.
-    pub fn new(me: u32, nodes: u32, layout: u64, secret: [u8; 16], endpoint: Endpoint) -> io::Result<Tcp> {
-        let listener = endpoint.listen(BACKLOG)?;
-        let endpoint = Endpoint {
-            address: endpoint.address,
-            ports: listener.local_addr()?.port()..=listener.local_addr()?.port(),
+    ///
+    /// # Errors
+    /// What the system refused, in words.
+    pub fn new(me: u32, nodes: u32, layout: u64, secret: [u8; 16], endpoint: &Endpoint) -> Result<Tcp, String> {
+        let Listening { listeners, card } = endpoint.listen(BACKLOG)?;
+        let watch = || {
+            let epoll = Epoll::new()?;
+            listeners.iter().try_for_each(|listener| epoll.add(listener.as_fd(), LISTENER, false))?;
+            Ok(epoll)
         };
-        let epoll = Epoll::new()?;
-        epoll.add(listener.as_fd(), LISTENER, false)?;
+        let epoll = watch().map_err(|error: io::Error| format!("epoll: {error}"))?;
         Ok(Tcp {
             who: Identity { me, nodes, layout, secret },
-            listener,
-            endpoint,
+            card,
             epoll,
-            addresses: OnceLock::new(),
+            book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::default(),
+            receiving: Mutex::new(Receiving { listeners, ..Receiving::default() }),
             newcomers: Mutex::default(),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
@@ -174,6 +185,7 @@ impl Tcp {
             watch_always: AtomicBool::new(false),
             told: Mutex::default(),
             silence: SILENCE,
+            contact: CONTACT,
             congestion: Congestion::Auto,
         })
     }
@@ -181,6 +193,11 @@ impl Tcp {
     /// With another choice of congestion control.
     pub fn with_congestion(self, congestion: Congestion) -> Tcp {
         Tcp { congestion, ..self }
+    }
+
+    /// With another time for first contacts.
+    pub fn with_contact(self, contact: Duration) -> Tcp {
+        Tcp { contact, ..self }
     }
 
     /// The options of every connection. Keepalive asks a peer of which nothing is heard, and `silence` alone judges: the system must not
@@ -191,7 +208,7 @@ impl Tcp {
         socket.set_tcp_nodelay(true)?;
         tcp::choose_congestion(socket.as_fd(), &self.congestion)?;
         socket.set_tcp_keepalive(&tcp::keepalive(silence))?;
-        socket.set_tcp_user_timeout(Some(NEVER))?;
+        socket.set_tcp_user_timeout(Some(tcp::NEVER))?;
         // So that a connection goes on soon after a cut. Linux 6.15.
         let _ = net::limit_retransmission(socket.as_fd(), (silence / 6).max(Duration::from_secs(1)));
         let _ = net::ask_for_send_buffer(socket.as_fd(), SEND_BUFFER);
@@ -213,7 +230,7 @@ impl Tcp {
         }
         let result = act(&mut link);
         self.settle(rank, link);
-        result.map_err(|error| self.lose(rank, error.to_string()))
+        result.map_err(|error| self.broke(rank, &error))
     }
 
     /// Begins the contact with `peer`, if there is none.
@@ -225,7 +242,15 @@ impl Tcp {
             Contact::Left => return Err(Lost("it has left the job".into())),
             Contact::Lost(why) => return Err(why.clone()),
             Contact::None => {
-                *contact = Contact::Begun(Instant::now());
+                let ways =
+                    self.book.get().map_or(Err("nodes have not met yet".into()), |book| book.ways(&self.card, rank));
+                match ways {
+                    Ok(ways) => *contact = Contact::Begun(Attempts::new(ways)),
+                    Err(why) => {
+                        drop(contact);
+                        return Err(self.lose(rank, why));
+                    }
+                }
                 drop(contact);
                 self.connect(rank);
             }
@@ -258,28 +283,6 @@ impl Tcp {
         }
     }
 
-    fn connect(&self, rank: u32) {
-        let address = self.addresses.get().and_then(|all| all.get(rank as usize).copied().flatten());
-        let Some(address) = address else {
-            self.lose(rank, "it has no address on this network".into());
-            return;
-        };
-        let begin = || -> io::Result<Arc<TcpStream>> {
-            let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), None)?;
-            socket.bind(&SocketAddr::new(self.endpoint.address, 0).into())?;
-            match socket.connect(&address.into()) {
-                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
-                _ => {}
-            }
-            self.prepare(&socket)?;
-            Ok(Arc::new(high(socket.into())?))
-        };
-        match begin() {
-            Ok(socket) => self.newcomers.lock().push(Greeting::connecting(socket, &self.who, rank)),
-            Err(error) => drop(self.lose(rank, format!("cannot connect to {address}: {error}"))),
-        }
-    }
-
     /// The link is gone.
     fn lose(&self, rank: u32, why: String) -> Lost {
         let peer = self.peer(rank);
@@ -295,6 +298,17 @@ impl Tcp {
         lost
     }
 
+    /// The link failed, as the system says.
+    fn broke(&self, rank: u32, error: &io::Error) -> Lost {
+        self.end(rank, &input::broken(error))
+    }
+
+    /// The link ended. The line about it names the address at the other end.
+    fn end(&self, rank: u32, why: &str) -> Lost {
+        let at = self.peer(rank).at.get();
+        self.lose(rank, at.map_or(why.into(), |at| format!("at {} {why}", net::shown(*at))))
+    }
+
     fn tell(&self, from: Option<SocketAddr>, refusal: Refusal) {
         self.told.lock().tell(from, refusal);
     }
@@ -306,11 +320,16 @@ impl Wire for Tcp {
     }
 
     fn address(&self) -> Vec<u8> {
-        self.endpoint.bytes()
+        self.card.bytes()
     }
 
     fn set_peers(&self, addresses: Vec<Vec<u8>>) {
-        let _ = self.addresses.set(addresses.iter().map(|bytes| address::read(bytes)).collect()); // once
+        let book = Book::read(&addresses);
+        // Nobody listens longer where no node will come.
+        let mut receiving = self.receiving.lock();
+        let mut spots = self.card.spots.iter();
+        receiving.listeners.retain(|_| spots.next().is_none_or(|spot| book.is_used(&self.card, spot.at)));
+        let _ = self.book.set(book); // once
     }
 
     unsafe fn set_segment(&self, _base: *mut u8, _len: usize) {} // the sink says where bytes go

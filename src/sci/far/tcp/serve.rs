@@ -5,7 +5,7 @@
 use super::greet::Refusal;
 use super::greeting::{Greeting, STRANGER, Step};
 use super::input::{End, From, Input};
-use super::{AGAIN, CONTACT, Contact, GREETING, LISTENER, Receiving, STRANGERS, Tcp, high};
+use super::{Contact, GREETING, LISTENER, Receiving, STRANGERS, Tcp, high};
 use crate::sci::far::wire::Sink;
 use crate::sync::Ordering;
 use socket2::SockRef;
@@ -29,7 +29,7 @@ impl Tcp {
 
     fn accept(&self, r: &mut Receiving) {
         for _ in 0..STRANGERS {
-            let Ok((socket, from)) = self.listener.accept() else { return };
+            let Some((socket, from)) = r.listeners.iter().find_map(|listener| listener.accept().ok()) else { return };
             self.make_place(r);
             let socket = socket
                 .set_nonblocking(true)
@@ -45,7 +45,7 @@ impl Tcp {
 
     /// True if a node of the job has this address.
     fn lives_at(&self, address: IpAddr) -> bool {
-        self.addresses.get().is_some_and(|all| all.iter().flatten().any(|node| node.ip() == address))
+        self.book.get().is_some_and(|book| book.knows(address))
     }
 
     /// Makes place for another stranger. All nodes may come at once, and greet late.
@@ -81,10 +81,15 @@ impl Tcp {
             Step::Sure(rank) => self.open(r, rank, &greeting.socket),
             Step::Refused(refusal) => match greeting.to {
                 None => self.tell(greeting.from, refusal),
-                Some(rank) => drop(self.lose(rank, format!("at its address {refusal}"))),
+                Some(rank) => self.mistook(rank, &greeting, refusal),
             },
+            Step::Unmade(kind, why) => {
+                if let Some(rank) = greeting.to {
+                    self.unmade(r, rank, &greeting, kind, &why);
+                }
+            }
             Step::Ended(why) => match greeting.to {
-                Some(rank) => self.failed(r, rank, &greeting, was_connecting, &why),
+                Some(rank) => self.failed(r, rank, &greeting, &why),
                 None if greeting.is_nameless() && !greeting.may_be_node => self.tell(greeting.from, Refusal::Gone),
                 None => {} // a node that prefers another connection, or that has ended
             },
@@ -101,22 +106,6 @@ impl Tcp {
         }
     }
 
-    /// An attempt to reach `rank` has failed. It is tried again unless nobody listens there, for as long as attempts may last.
-    fn failed(&self, r: &mut Receiving, rank: u32, greeting: &Greeting, was_connecting: bool, why: &str) {
-        let mut contact = self.peer(rank).contact.lock();
-        let Contact::Begun(since) = &mut *contact else { return };
-        if !was_connecting && greeting.since.elapsed() > STRANGER {
-            *since = Instant::now(); // the peer was busy until now, and perhaps prefers its own connection
-        }
-        let is_final = was_connecting && why.contains("refused") || since.elapsed() > CONTACT;
-        drop(contact);
-        if is_final {
-            self.lose(rank, format!("cannot connect: {why}"));
-        } else {
-            r.again.push((rank, Instant::now() + AGAIN));
-        }
-    }
-
     fn open(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>) {
         let peer = self.peer(rank);
         let mut contact = peer.contact.lock();
@@ -125,6 +114,7 @@ impl Tcp {
         }
         *contact = Contact::Made;
         drop(contact);
+        let _ = socket.peer_addr().map(|at| peer.at.set(at)); // once
         let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
         r.inputs.resize_with(self.peers.len(), || None);
         r.inputs[rank as usize] = Some(Box::new((Input::new(), socket.clone())));
@@ -133,7 +123,7 @@ impl Tcp {
         let opened = link.open(socket.clone());
         self.settle(rank, link);
         if let Err(error) = opened {
-            self.lose(rank, error.to_string());
+            self.broke(rank, &error);
         }
     }
 
@@ -156,7 +146,7 @@ impl Tcp {
                 let sent = link.acknowledge();
                 self.settle(rank, link);
                 if let Err(error) = sent {
-                    self.lose(rank, error.to_string());
+                    self.broke(rank, &error);
                 }
             }
             Err(End::Left) => {
@@ -164,7 +154,7 @@ impl Tcp {
                 self.forget(r, rank);
                 sink.left(rank);
             }
-            Err(End::Lost(why)) => drop(self.lose(rank, why)),
+            Err(End::Lost(why)) => drop(self.end(rank, &why)),
         }
         true
     }
@@ -242,7 +232,7 @@ impl Tcp {
         let any = link.waiting() != before;
         self.settle(rank, link);
         if let Err(error) = sent {
-            self.lose(rank, error.to_string());
+            self.broke(rank, &error);
         }
         any
     }
@@ -259,37 +249,19 @@ impl Tcp {
             let sent = link.pump();
             self.settle(rank, link);
             if let Err(error) = sent {
-                self.lose(rank, error.to_string());
+                self.broke(rank, &error);
             }
         }
     }
 
     fn look_at_clock(&self, r: &mut Receiving) {
         let now = Instant::now();
-        // A node that computes greets late; the system has made the connection, and tells if the node dies.
-        let is_late = |g: &Greeting| match g.to {
-            None => !g.may_be_node && now.duration_since(g.since) > STRANGER,
-            Some(_) => g.is_connecting() && now.duration_since(g.since) > CONTACT,
-        };
+        let is_late = |g: &Greeting| g.to.is_none() && !g.may_be_node && now.duration_since(g.since) > STRANGER;
         let late: Vec<u64> = r.greetings.iter().filter(|(_, g)| is_late(g)).map(|(key, _)| *key).collect();
         for greeting in late.iter().filter_map(|key| r.greetings.remove(key)) {
-            match greeting.to {
-                None => self.tell(greeting.from, Refusal::Silent),
-                Some(rank) if !self.is_begun(rank) => {}
-                Some(rank) => drop(self.lose(rank, format!("no answer for {} s", CONTACT.as_secs()))),
-            }
+            self.tell(greeting.from, Refusal::Silent);
         }
-        let due: Vec<u32> = r.again.iter().filter(|(_, at)| *at <= now).map(|(rank, _)| *rank).collect();
-        r.again.retain(|(_, at)| *at > now);
-        for rank in due {
-            if self.is_begun(rank) {
-                self.connect(rank);
-            }
-        }
-    }
-
-    fn is_begun(&self, rank: u32) -> bool {
-        matches!(*self.peer(rank).contact.lock(), Contact::Begun(_))
+        self.look_at_contacts(r, now);
     }
 
     pub(super) fn report_losses(&self, r: &mut Receiving, sink: &dyn Sink) {

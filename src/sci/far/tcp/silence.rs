@@ -9,7 +9,7 @@
 //! Must not know: what is sent.
 
 use super::{Receiving, Tcp};
-use crate::os::tcp::{self, Activity};
+use crate::os::{net, tcp};
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -26,18 +26,6 @@ pub(super) struct Silence {
     next: Option<Instant>,
     /// By rank: since when a sign of life is owed.
     owed: HashMap<u32, Instant>,
-}
-
-/// Since when the peer owes a sign of life, if it does; `before` is the answer of the look before.
-fn owes(before: Option<Instant>, activity: Activity, now: Instant) -> Option<Instant> {
-    let ago = |time: Duration| now.checked_sub(time).unwrap_or(now);
-    let heard = ago(activity.heard);
-    match before {
-        Some(since) if since >= heard => Some(since),
-        _ if activity.sent < activity.heard => Some(ago(activity.sent)),
-        _ if activity.probes > 0 => Some(now),
-        _ => None,
-    }
 }
 
 impl Tcp {
@@ -67,58 +55,16 @@ impl Tcp {
         for (rank, input) in (0..).zip(inputs.iter()) {
             let Some((_, socket)) = input.as_deref() else { continue };
             let Ok(activity) = tcp::activity(socket.as_fd()) else { continue };
-            let Some(since) = owes(silence.owed.get(&rank).copied(), activity, now) else { continue };
+            let Some(since) = tcp::owed_since(silence.owed.get(&rank).copied(), activity, now) else { continue };
             if now.duration_since(since) < self.silence {
                 owed.insert(rank, since);
                 continue;
             }
-            let host = socket.peer_addr().map_or("its host".into(), |address| address.ip().to_string());
+            let host = self.peer(rank).at.get().map_or("its host".into(), |at| net::shown(*at));
             let seconds = self.silence.as_secs_f64();
             self.lose(rank, format!("no sign of life from {host} for {seconds} s (GASNET_SCI_LINK_TIMEOUT)"));
         }
         silence.next = Some(now + LOOK);
         silence.owed = owed;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn activity(heard: u64, sent: u64, probes: u8) -> Activity {
-        Activity { heard: Duration::from_millis(heard), sent: Duration::from_millis(sent), probes }
-    }
-
-    #[test]
-    fn what_was_answered_owes_nothing() {
-        let long_ago = Instant::now();
-        let now = long_ago + Duration::from_secs(100);
-        for quiet in [activity(5, 5, 0), activity(5, 7000, 0), activity(20_000, 20_004, 0)] {
-            assert_eq!(owes(None, quiet, now), None, "{quiet:?}");
-            assert_eq!(owes(Some(long_ago), quiet, now), None, "{quiet:?}: heard since");
-        }
-    }
-
-    #[test]
-    fn a_sign_of_life_is_owed_since_the_first_thing_that_none_followed() {
-        let start = Instant::now();
-        let at = |ms: u64| start + Duration::from_millis(ms);
-        let first = owes(None, activity(300, 100, 0), at(1000)).unwrap();
-        assert_eq!(first, at(900));
-        // Sent again and again.
-        assert_eq!(owes(Some(first), activity(1300, 50, 0), at(2000)), Some(first));
-        assert_eq!(owes(Some(first), activity(6300, 3000, 0), at(7000)), Some(first));
-        // Busy both ways: what was owed has been answered, what was sent last not yet.
-        assert_eq!(owes(Some(first), activity(10, 4, 0), at(3000)), Some(at(2996)));
-    }
-
-    #[test]
-    fn a_full_peer_that_answers_is_not_silent() {
-        let now = Instant::now();
-        assert_eq!(owes(None, activity(9000, 30_000, 0), now), None, "the next question comes later");
-        assert_eq!(owes(None, activity(9000, 30_000, 1), now), Some(now), "it was asked, and owes the answer");
-        let later = now + Duration::from_secs(3);
-        assert_eq!(owes(Some(now), activity(12_000, 33_000, 2), later), Some(now));
-        assert_eq!(owes(Some(now), activity(1, 33_000, 0), later), None);
     }
 }

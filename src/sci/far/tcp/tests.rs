@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)] // transfers of the tests' memory
 
+mod contacts;
 mod ends;
 mod peer;
 mod pieces;
@@ -18,11 +19,11 @@ const SECRET: [u8; 16] = *b"a test's secret.";
 
 /// Nodes live at another address than strangers, who come from 127.0.0.1.
 fn here() -> Endpoint {
-    Endpoint { address: Ipv4Addr::new(127, 0, 0, 2).into(), ports: 0..=0 }
+    Endpoint::at(Ipv4Addr::new(127, 0, 0, 2).into(), 0)
 }
 
 fn wires(nodes: u32) -> Vec<Tcp> {
-    (0..nodes).map(|me| Tcp::new(me, nodes, LAYOUT, SECRET, here()).unwrap()).collect()
+    (0..nodes).map(|me| Tcp::new(me, nodes, LAYOUT, SECRET, &here()).unwrap()).collect()
 }
 
 fn pair(nodes: u32) -> Pair<Tcp> {
@@ -31,7 +32,7 @@ fn pair(nodes: u32) -> Pair<Tcp> {
 
 /// Where a node listens.
 fn address_of(node: &Node<Tcp>) -> SocketAddr {
-    address::read(&node.wire.address()).unwrap()
+    node.wire.card.spots[0].at
 }
 
 #[test]
@@ -42,12 +43,9 @@ fn it_does_what_every_wire_must_do() {
 #[test]
 fn it_does_what_every_wire_must_do_when_bytes_come_in_pieces_and_late() {
     let wires = wires(2);
-    let relays: Vec<pieces::Relay> =
-        wires.iter().map(|wire| pieces::Relay::to(address::read(&wire.address()).unwrap())).collect();
-    let addresses = relays
-        .iter()
-        .map(|relay| Endpoint { address: Ipv4Addr::LOCALHOST.into(), ports: relay.port..=relay.port }.bytes())
-        .collect();
+    let relays: Vec<pieces::Relay> = wires.iter().map(|wire| pieces::Relay::to(wire.card.spots[0].at)).collect();
+    let addresses =
+        relays.iter().map(|relay| Endpoint::at(Ipv4Addr::LOCALHOST.into(), relay.port).card().bytes()).collect();
     conformance::all(&Pair::with_addresses(wires, addresses));
 }
 

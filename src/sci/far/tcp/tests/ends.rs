@@ -37,7 +37,8 @@ fn a_peer_that_dies_is_lost_once_and_what_is_sent_to_it_goes_nowhere() {
     }
     let losses = node.losses.lock().clone();
     assert_eq!((losses.len(), node.left.lock().len()), (1, 0), "{losses:?}");
-    assert!(losses[0].0 == 1 && losses[0].1.0.contains("without leaving the job"), "{losses:?}");
+    let parts = ["at 127.0.0.2:", "without leaving the job"];
+    assert!(losses[0].0 == 1 && parts.iter().all(|part| losses[0].1.0.contains(part)), "{losses:?}");
     assert!(!node.wire.is_busy());
 }
 
@@ -79,7 +80,26 @@ fn a_peer_that_nobody_listens_for_is_lost() {
     let _ = node.post(1, b"x");
     work_until(node, || !node.losses.lock().is_empty());
     let losses = node.losses.lock().clone();
-    assert!(losses[0].1.0.contains("cannot connect"), "{losses:?}");
+    assert!(losses[0].1.0.contains("cannot connect to 127.0.0.2:"), "{losses:?}");
+}
+
+/// Its system resets the connection, and then does not tell any more what was at its other end.
+#[test]
+fn a_connection_that_is_reset_is_told_with_its_address() {
+    let mut pair = pair(2);
+    pair.set_segments();
+    drop(pair.nodes.pop());
+    let mut hand = Hand::connect(address_of(&pair.nodes[0]), 1, 0, SECRET);
+    assert!(hand.greet(&pair));
+    let at = hand.socket.local_addr().unwrap();
+    hand.send(Kind::Frame, 2, 0, b"ok");
+    let node = &pair.nodes[0];
+    work_until(node, || node.came() == 1);
+    socket2::SockRef::from(&hand.socket).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(hand);
+    work_until(node, || !node.losses.lock().is_empty());
+    let why = node.losses.lock()[0].1.0.clone();
+    assert!(why.starts_with(&format!("at {at} the connection broke: ")) && why.contains("firewall"), "{why}");
 }
 
 /// A node of the job, by its proof, that sends what no node sends.

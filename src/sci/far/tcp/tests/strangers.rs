@@ -43,7 +43,7 @@ fn wrong_greetings_are_refused_by_their_reason() {
             *hello = *b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: nobody/1.0\r\n\r\n   "
         }),
         (Refusal::Version([0, 0]), |hello| hello[8..12].fill(0)),
-        (Refusal::Version([2, 9]), |hello| hello[8..12].copy_from_slice(&[2, 0, 9, 0])),
+        (Refusal::Version([3, 9]), |hello| hello[8..12].copy_from_slice(&[3, 0, 9, 0])),
         (Refusal::Layout(0), |hello| hello[24] ^= 1),
         (Refusal::Rank(7), |hello| hello[12] = 7),
         (Refusal::Rank(1), |hello| hello[16] = 1),
@@ -129,7 +129,7 @@ fn a_node_that_is_late_is_no_stranger() {
     pair.until("the frame", || pair.came(0) == 1);
     // One that goes before it has greeted has ended, and is not told either.
     let gone = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    gone.bind(&SocketAddr::new(here().address, 0).into()).unwrap();
+    gone.bind(&here().interfaces[0].at(0).into()).unwrap();
     gone.connect(&address_of(other).into()).unwrap();
     while other.wire.receiving.lock().greetings.is_empty() {
         other.wire.progress(other, true);
