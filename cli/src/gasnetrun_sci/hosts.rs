@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 /// A host that may take nodes.
@@ -115,16 +116,33 @@ fn slots(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("'{text}' is no number of nodes from 1 to 65535"))
 }
 
-// `name` or `name:slots`. An IPv6 address stands in brackets if slots follow.
+// An IPv6 address, perhaps with an interface behind it: `fe80::1%eth0`.
+fn is_ipv6(text: &str) -> bool {
+    let (address, interface) =
+        text.split_once('%').map_or((text, None), |(address, interface)| (address, Some(interface)));
+    address.parse::<Ipv6Addr>().is_ok() && interface.is_none_or(|interface| !interface.is_empty())
+}
+
+// `name` or `name:slots`. An IPv6 address stands in brackets if slots follow; they are no part of the name by which it is reached. A user
+// may stand before the address, as before a name.
 fn entry(text: &str) -> Result<Host, String> {
-    if let Some((address, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let slots = rest.strip_prefix(':').map(slots).transpose()?;
-        return Ok(Host { name: name(address)?, slots });
+    let (user, rest) = text.rsplit_once('@').map_or(("", text), |(user, rest)| (&text[..=user.len()], rest));
+    let Some(rest) = rest.strip_prefix('[') else {
+        return match text.split_once(':') {
+            Some((host, count)) if !count.contains(':') => Ok(Host { name: name(host)?, slots: Some(slots(count)?) }),
+            Some(_) if !is_ipv6(rest) => Err(format!("'{text}' is neither a name, NAME:SLOTS, nor an IPv6 address")),
+            _ => Ok(Host { name: name(text)?, slots: None }),
+        };
+    };
+    let (address, rest) = rest.split_once(']').ok_or_else(|| format!("'{text}': a bracket is not closed"))?;
+    if !is_ipv6(address) {
+        return Err(format!("'{text}': in brackets there must be an IPv6 address, such as [fe80::1%eth0]:4"));
     }
-    match text.split_once(':') {
-        Some((host, count)) if !count.contains(':') => Ok(Host { name: name(host)?, slots: Some(slots(count)?) }),
-        _ => Ok(Host { name: name(text)?, slots: None }),
-    }
+    let slots = match rest {
+        "" => None,
+        rest => Some(slots(rest.strip_prefix(':').ok_or_else(|| format!("'{text}': ':SLOTS' is wanted behind ']'"))?)?),
+    };
+    Ok(Host { name: name(&format!("{user}{address}"))?, slots })
 }
 
 fn list(text: &str) -> Result<Vec<Host>, String> {
@@ -163,7 +181,7 @@ fn once(hosts: impl Iterator<Item = Result<Host, String>>) -> Result<Vec<Host>, 
 fn family_list(text: &str) -> Result<Vec<Host>, String> {
     let words = text.split(|c: char| c.is_whitespace() || ",;/".contains(c)).filter(|word| !word.is_empty());
     let hosts = words.flat_map(|word| match word.split_once(':') {
-        Some((_, rest)) if !word.starts_with('[') && !rest.starts_with(|c: char| c.is_ascii_digit()) => {
+        Some((_, rest)) if !word.contains('[') && !is_ipv6(word) && !rest.starts_with(|c: char| c.is_ascii_digit()) => {
             word.split(':').filter(|part| !part.is_empty()).map(entry).collect()
         }
         _ => vec![entry(word)],
@@ -299,6 +317,8 @@ mod tests {
             ("a,b,a", "a:2 b:-"),
             ("[fe80::1%eth0]:3,fe80::2", "fe80::1%eth0:3 fe80::2:-"),
             ("user@host:2", "user@host:2"),
+            ("[fe80::1%eth0]:4", "fe80::1%eth0:4"),
+            ("[fd00::1],::1,me@[fd00::2]:7,me@fd00::3", "fd00::1:- ::1:- me@fd00::2:7 me@fd00::3:-"),
         ] {
             assert_eq!(show(&list(text).unwrap()), hosts, "{text}");
         }
@@ -313,6 +333,12 @@ mod tests {
             ("-oProxyCommand=x", "'-oProxyCommand=x' is no name"),
             ("a:0", "'0' is no number"),
             ("a b", "'a b'"),
+            ("[fd00::1", "not closed"),
+            ("[fd00::1]4", "':SLOTS' is wanted"),
+            ("[fd00::1]:0", "'0' is no number"),
+            ("[a]:4", "must be an IPv6 address"),
+            ("[fe80::1%]:4", "must be an IPv6 address"),
+            ("a:b:c", "nor an IPv6 address"),
         ] {
             assert!(list(text).unwrap_err().contains(part), "{text}");
         }
@@ -350,6 +376,7 @@ mod tests {
             ("GASNET_SSH_SERVERS", "h1 h2,h3", "h1:- h2:- h3:-"),
             ("SSH_SERVERS", " h1\th2 ", "h1:- h2:-"),
             ("GASNET_SSH_SERVERS", "h1, h2:4, h1", "h1:- h2:4"),
+            ("GASNET_SSH_SERVERS", "fd00::1 fe80::2%eth0,[fd00::3]:2", "fd00::1:- fe80::2%eth0:- fd00::3:2"),
             ("GASNET_SSH_SERVERS", "h1:h2;h3/h4\r\n[fe80::1]:2", "h1:- h2:- h3:- h4:- fe80::1:2"),
         ] {
             assert_eq!(show(&source(&[(name, text)]).unwrap().read().unwrap()), hosts, "{text}");
