@@ -4,6 +4,7 @@
 //! - `hosts`: runs a command on the first of some hosts.
 //! - `raw`: what plain TCP does between two hosts; what ours is compared with.
 //! - `kill`: kills processes and links in each phase of a job.
+//! - `meet`: nodes of hosts with unusual addresses.
 //! - `many`: many nodes on a few hosts.
 //! - `soak`: verifying programs over a bad network.
 
@@ -13,6 +14,7 @@ mod hosts;
 mod job;
 mod kill;
 mod many;
+mod meet;
 mod options;
 mod raw;
 mod reaper;
@@ -65,6 +67,10 @@ fn dispatch(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         "kill" => {
             repo.set_up("gcc ip")?;
             kill::run(repo, matches)
+        }
+        "meet" => {
+            repo.set_up("gcc ip")?;
+            meet::run(repo, matches)
         }
         "many" => {
             repo.set_up("gcc g++ ip")?;

@@ -3,6 +3,7 @@
 use super::hosts::Network;
 use super::kill;
 use super::many;
+use super::meet;
 use super::soak;
 use super::spec::Spec;
 use anyhow::{Context, Result};
@@ -58,6 +59,7 @@ pub fn command() -> Command {
         )
         .subcommand(kill::command())
         .subcommand(many::command())
+        .subcommand(meet::command())
         .subcommand(soak::command())
         .subcommand(
             Command::new("hostd")
