@@ -181,3 +181,12 @@ fn wrong_arguments_are_told_on_stderr() {
     let output = Command::new(env!("CARGO_BIN_EXE_gasnet-sci")).output().unwrap();
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("info"), "{output:?}");
 }
+
+#[test]
+fn the_man_page_names_every_argument() {
+    let page = Command::new(env!("CARGO_BIN_EXE_gasnet-sci")).arg("man").output().unwrap();
+    let page = String::from_utf8(page.stdout).unwrap();
+    let unnamed: Vec<&str> = page.lines().filter(|line| line.starts_with("\\fB\\fR")).collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
+    assert!(page.contains("\\fB<JOB>...\\fR: its number"), "{page}");
+}

@@ -31,7 +31,7 @@ pub fn command() -> Command {
                 .help("with hosts: block (the default), next (one after the other, on from the last job's end), load (where least runs), \
                        or list:0,0,1 (the host of each node, by its position)"),
         )
-        .arg(number("cpus", "K", 0).short('c').help("bind each node to K CPUs; with --bind core, to K cores"))
+        .arg(number("cpus", "K", 0).short('c').help("bind each node to K CPUs, if there are enough, else say so and bind none; with --bind core, to K cores, or refuse"))
         .arg(
             value("bind", "WHAT")
                 .value_parser(PossibleValuesParser::new(["none", "core", "numa"]))
@@ -130,7 +130,10 @@ such pointers assume. It also makes addresses predictable for an attacker; --asl
 runtimes then need a program that is not position-independent (-no-pie). What a node starts after gasnet_init has
 randomisation again. -v shows what is the case; some containers forbid the change, and then -v says so.
 
-Output: lines stay whole. What node 0 leaves without newline, such as a prompt, appears after 0.1 s.
+Output: lines stay whole, however long they are. An unfinished line is kept back until it ends, or until it has used up its share of
+memory (1 MiB; with more than 32 nodes all share 64 MiB). Then it goes out as it comes, and the lines of other nodes wait for its
+end. What node 0 leaves without newline, such as a prompt, appears after 0.1 s. Where others wait for a second for the end of a line
+that grows no more, a newline ends it. What many nodes report for one cause, such as a signal, is one line with their number.
 
 Signals sent to the launcher reach all nodes. SIGTSTP stops the job with all that its nodes started, SIGCONT goes on with
 it; that time does not count for --timeout. SIGKILL of the launcher ends the nodes and what they started: a second process
@@ -147,7 +150,7 @@ is no gdb or lldb, such as valgrind or 'gdb -batch -ex run -ex bt', is run in fr
 the node.
 
 Exit status: 0 if every node ended with 0, else the code given to gasnet_exit, or 128 + the signal that killed a
-node or that was sent to the launcher; of several nodes the first such counts, also with --survive; 1 wrong usage, or the job
+node or that was sent to the launcher (a node that alone gets SIGINT, SIGTERM or SIGHUP leaves with 1); of several nodes the first such counts, also with --survive; 1 wrong usage, or the job
 does not fit this host; 124 the time of --timeout is over; 126 the program cannot be run; 127 it is not found.";
 
 fn seconds(text: &str) -> Result<f64, String> {

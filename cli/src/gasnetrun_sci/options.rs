@@ -106,6 +106,9 @@ fn order(found: &ArgMatches, program: &OsString, arguments: &[OsString]) -> Resu
     }
     let each = number("cpus").unwrap_or(0) as usize;
     let word = found.get_one::<String>("bind").map(String::as_str);
+    if let Some(word) = word.filter(|word| each > 0 && *word != "core") {
+        advise(&format!("-c {each} has no effect beside --bind {word}"));
+    }
     let bind = match word {
         Some("core") => Bind::Cores(each.max(1)),
         Some("numa") => Bind::Numa,

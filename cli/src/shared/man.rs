@@ -63,7 +63,10 @@ fn subcommands(text: &mut Roff, command: &clap::Command) {
         for argument in subcommand.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help") {
             let short = argument.get_short().map(|short| format!("-{short}"));
             let long = argument.get_long().map(|long| format!("--{long}"));
-            let name = short.into_iter().chain(long).collect::<Vec<_>>().join(", ");
+            let name = match argument.is_positional() {
+                true => argument.to_string(),
+                false => short.into_iter().chain(long).collect::<Vec<_>>().join(", "),
+            };
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
             text.control("br", []);
             text.text([bold(name), roman(format!(": {help}"))]);
