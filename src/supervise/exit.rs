@@ -274,6 +274,7 @@ pub fn die_of(signal: c_int) -> ! {
 /// Makes a panic of the library a [`fatal`] error with the panic's place, and has [`base::fatal`] do what [`fatal`] does.
 pub fn install_error_hooks() {
     base::set_fatal_hook(on_fatal_error);
+    base::set_leave_hook(at_once);
     std::panic::set_hook(Box::new(|panic| {
         let text = panic_text(panic.payload());
         match panic.location() {

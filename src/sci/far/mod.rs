@@ -395,7 +395,7 @@ impl Far {
         let overdue = |gone: &&Gone| gone.since.elapsed() > GRACE;
         let found = self.gone.lock().iter().find(overdue).map(|gone| (gone.rank, gone.why.clone()));
         if let Some((rank, Lost(why))) = found {
-            fatal::fatal(format_args!("lost the connection to node {rank}: {why}; ending the job"));
+            fatal::give_up(format_args!("lost the connection to node {rank}: {why}; ending the job"));
         }
     }
 

@@ -294,7 +294,7 @@ mod tests {
     fn wrong_bytes_are_wrong_whatever_the_end() {
         assert_eq!(of("testam", Some(1), "", "t.c:5: CHECK(a == b) failed"), [Fault::WrongBytes]);
         let lost = "*** FATAL ERROR: node 0/4: lost the connection to node 2: it is gone; ending the job";
-        assert_eq!(of("coarray", Some(134), "", lost), [Fault::Ended]);
+        assert_eq!(of("coarray", Some(1), "", lost), [Fault::Ended]);
         assert_eq!(of("ex-testrma", None, "0> ERROR: a get", ""), [Fault::WrongBytes, Fault::Hang]);
     }
 

@@ -40,6 +40,10 @@ pub fn findings(victim: Victim, phase: &str, several_hosts: bool, outcome: &Outc
     if victim == Victim::Launcher && outcome.status != Some(137) {
         wrong.push(format!("status {:?} of a launcher that was killed", outcome.status));
     }
+    // As of a host that is lost, docs/hosts.md says.
+    if victim == Victim::Pair && outcome.status != Some(1) {
+        wrong.push(format!("status {:?} of a way that was cut", outcome.status));
+    }
     if let Some(pattern) = line(victim, several_hosts)
         && !Regex::new(pattern).expect("patterns are constants of this file").is_match(&outcome.err)
     {
@@ -69,6 +73,10 @@ mod tests {
             [""; 0]
         );
         assert_eq!(of(Victim::Agent, "barrier", 1, "gasnetrun_sci: the agent on host hB has gone: killed"), [""; 0]);
+        let cut =
+            "*** FATAL ERROR: node 1/4: lost the connection to node 2: no sign of life from 10.0.0.3; ending the job";
+        assert_eq!(of(Victim::Pair, "flood", 1, cut), [""; 0]);
+        assert_eq!(of(Victim::Pair, "flood", 134, cut).len(), 1);
     }
 
     #[test]
