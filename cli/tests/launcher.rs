@@ -11,12 +11,16 @@
 mod command_line;
 #[path = "launcher/debugging.rs"]
 mod debugging;
+#[path = "launcher/denied.rs"]
+mod denied;
 #[path = "launcher/driver.rs"]
 mod driver;
 #[path = "launcher/fitting.rs"]
 mod fitting;
 #[path = "launcher/hosts.rs"]
 mod hosts;
+#[path = "launcher/hosts_start.rs"]
+mod hosts_start;
 #[path = "launcher/hosts_tree.rs"]
 mod hosts_tree;
 #[path = "launcher/left_behind.rs"]
@@ -34,7 +38,7 @@ mod pmix;
 #[path = "launcher/suite.rs"]
 mod suite;
 
-use driver::{Start, every, expect, expect_in_one_of_three, launched, run};
+use driver::{Outcome, Start, every, expect, expect_in_one_of_three, launched, run};
 
 fn expect_silent(nodes: u32, script: &str, status: i32) {
     for outcome in expect(nodes, script, status) {
@@ -316,8 +320,13 @@ fn fatal_signals_are_told_by_the_node_once() {
 
 #[test]
 fn fatal_errors_and_panics_tell_one_story() {
-    for (how, story) in [("fatal", "*** FATAL ERROR: node 1/2: told"), ("panic", "panicked here")] {
-        for outcome in expect(2, &format!("join attach fence @1:{how} spin"), 134) {
+    let stories = [
+        ("fatal", "*** FATAL ERROR: node 1/2: told", 134),
+        ("panic", "panicked here", 134),
+        ("give_up", "*** FATAL ERROR: node 1/2: lost\n", 1),
+    ];
+    for (how, story, status) in stories {
+        for outcome in expect(2, &format!("join attach fence @1:{how} spin"), status) {
             assert_eq!(outcome.err.matches("***").count(), 1, "{outcome:?}");
             assert!(outcome.err.contains(story), "{outcome:?}");
         }
@@ -351,6 +360,35 @@ fn terminating_signal_to_one_node_becomes_sigquit_there_and_ends_the_job() {
             assert!(outcome.err.lines().any(|l| l == line), "{outcome:?}");
             assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
         }
+    }
+}
+
+#[test]
+fn a_signal_that_all_nodes_get_is_one_line() {
+    let is_told_once = |outcome: &Outcome| {
+        assert_eq!(outcome.status, 143, "{outcome:?}");
+        let lines: Vec<&str> = outcome.err.lines().filter(|line| line.contains("Caught a signal")).collect();
+        let line = lines[0];
+        assert!(line.starts_with("*** Caught a signal: SIGTERM(15) on node "), "{outcome:?}");
+        lines.len() == 1 && line.ends_with("/5 (and 4 other nodes)")
+    };
+    // Nodes that are not scheduled for a second say it too late.
+    for start in every(5, "join attach fence ready spin") {
+        expect_in_one_of_three(&start.with_signals(&[libc::SIGTERM]), is_told_once);
+    }
+    let start = launched(5, "join attach fence ready spin").with_acts(&[driver::Act::Group(libc::SIGTERM)]);
+    expect_in_one_of_three(&start, is_told_once);
+}
+
+#[test]
+fn what_all_nodes_say_of_one_cause_is_one_line_and_what_they_print_is_theirs() {
+    for start in every(4, "join attach fence advise:careful buffer:done fence exit:0") {
+        expect_in_one_of_three(&start, |outcome| {
+            assert_eq!((outcome.status, outcome.out.matches("done").count()), (0, 4), "{outcome:?}");
+            let line = outcome.err.lines().next().unwrap_or_default();
+            assert!(line.starts_with("gasnet-sci: node ") && line.contains("/4: careful"), "{outcome:?}");
+            outcome.err.lines().count() == 1 && line.ends_with(" (and 3 other nodes)")
+        });
     }
 }
 

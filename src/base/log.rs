@@ -29,6 +29,11 @@ pub fn identity() -> (u32, u32) {
     ((who >> 32) as u32, who as u32)
 }
 
+/// What a node calls itself in lines.
+pub fn name(node: u32, nodes: u32) -> String {
+    format!("node {node}/{nodes}")
+}
+
 /// Bytes of a line with its newline: what a pipe takes in one piece (PIPE_BUF).
 const ROOM: usize = 4096;
 

@@ -44,6 +44,15 @@ fn children_of(process: &str, depth: usize) -> Vec<Listed> {
     entries.filter_map(listed).collect()
 }
 
+/// True if process `pid` has ended, and waits for its parent to take its status. False where `/proc` cannot tell.
+pub fn is_zombie(pid: i32) -> bool {
+    if !namespace::proc_counts_alike() {
+        return false;
+    }
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.split_whitespace().next(), Some("Z" | "X")))
+}
+
 /// Sends `signal` to those children of this process that `roots` names and to all their descendants, except those that `skip`
 /// names. Parents come first: a parent that SIGSTOP has reached starts no more children, so none is missed.
 pub fn signal_all(roots: &[i32], signal: c_int, skip: &dyn Fn(i32) -> bool) {
@@ -66,7 +75,7 @@ fn signal_list(list: &[Listed], depth: usize, signal: c_int, skip: &dyn Fn(i32) 
 /// none is left. Takes about a second at most. Needs `sys::adopt_orphans`.
 pub fn kill_all(spare: &[i32]) {
     for _ in 0..1000 {
-        while sys::reap().is_some() {}
+        while matches!(sys::reap(), Ok(Some(_))) {}
         let mut left = own_children();
         left.retain(|pid| !spare.contains(pid));
         if left.is_empty() {

@@ -11,6 +11,7 @@ pub mod layout;
 pub mod levels;
 pub mod namespace;
 pub mod net;
+pub mod poller;
 pub mod signal;
 pub mod signal_stack;
 pub mod signame;

@@ -67,19 +67,6 @@ impl SignalSet {
         old
     }
 
-    /// Waits for one of these signals. They must be blocked. The second part is true if the kernel sent it.
-    pub fn wait(&self) -> (c_int, bool) {
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        loop {
-            // SAFETY: the set is initialised, `info` is writable.
-            let signal = unsafe { libc::sigwaitinfo(&self.0, info.as_mut_ptr()) };
-            if signal > 0 {
-                // SAFETY: zeroed above, and filled in by the kernel.
-                return (signal, unsafe { info.assume_init() }.si_code == libc::SI_KERNEL);
-            }
-        }
-    }
-
     /// The set in the kernel's form.
     pub fn into_raw(self) -> libc::sigset_t {
         self.0

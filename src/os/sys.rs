@@ -38,7 +38,8 @@ impl fmt::Display for Refused {
 }
 
 /// Calls that need no rights. Where they are not permitted, a seccomp filter is the reason.
-const FILTERED: [&str; 4] = ["memfd_create", "sched_setaffinity", "set_mempolicy", "pidfd_open"];
+const FILTERED: [&str; 7] =
+    ["memfd_create", "sched_setaffinity", "set_mempolicy", "pidfd_open", "poll", "signalfd", "wait4"];
 
 impl std::error::Error for Refused {}
 
@@ -406,19 +407,29 @@ pub fn pidfd(pid: i32) -> io::Result<OwnedFd> {
 }
 
 /// A child that has ended, with its wait status; `None` if there is none.
-pub fn reap() -> Option<(i32, c_int)> {
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    let pid = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) };
-    (pid > 0).then_some((pid, status))
+///
+/// # Errors
+/// The kernel refuses to tell.
+pub fn reap() -> io::Result<Option<(i32, c_int)>> {
+    match look_at_child(-1, libc::WNOHANG) {
+        Err(error) if errno(&error) == Some(libc::ECHILD) => Ok(None),
+        found => found,
+    }
 }
 
 /// Wait status of child `pid` if it has ended or stopped since the last look.
-pub fn child_status(pid: i32) -> Option<c_int> {
+///
+/// # Errors
+/// The kernel refuses to tell, or there is no such child.
+pub fn child_status(pid: i32) -> io::Result<Option<c_int>> {
+    Ok(look_at_child(pid, libc::WNOHANG | libc::WUNTRACED)?.map(|(_, status)| status))
+}
+
+fn look_at_child(pid: i32, flags: c_int) -> io::Result<Option<(i32, c_int)>> {
     let mut status = 0;
     // SAFETY: `status` is writable.
-    let found = unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG | libc::WUNTRACED) };
-    (found == pid).then_some(status)
+    let found = check("wait4", unsafe { libc::waitpid(pid, &mut status, flags) })?;
+    Ok((found > 0).then_some((found, status)))
 }
 
 /// Whether this process is in the foreground of terminal `fd`.

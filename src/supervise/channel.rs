@@ -14,7 +14,7 @@ pub use pipes::Channel;
 use super::header::{HALF, Half, Phase};
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
@@ -104,6 +104,8 @@ pub enum Frame {
     Beat,
     /// Agent: a line for the user.
     Line(String),
+    /// Launcher: read no more of a node's stream (rank, stream) for now (true), or go on.
+    Hold(u32, u8, bool),
     /// Launcher: its stdout (0) or stderr (1) has been closed.
     Shut(u8),
     /// Agent: the last frame. All nodes have ended, nothing is left. The exit code that the job has on that host, if any.
@@ -199,6 +201,9 @@ impl<'a> Reader<'a> {
     }
     fn signal(&mut self) -> Option<i32> {
         self.word().filter(|signal| (1..=64).contains(signal)).map(|signal| signal as i32)
+    }
+    fn stream(&mut self) -> Option<u8> {
+        self.byte().filter(|stream| *stream < 2)
     }
     fn phase(&mut self) -> Option<Phase> {
         self.byte().filter(|phase| *phase <= Phase::Exiting as u8).map(|phase| Phase::from_word(phase.into()))
@@ -356,6 +361,12 @@ impl Frame {
                 w.0.extend_from_slice(bytes);
                 25
             }
+            Frame::Hold(rank, stream, hold) => {
+                w.word(*rank);
+                w.byte(*stream);
+                w.byte(u8::from(*hold));
+                26
+            }
         }
     }
 
@@ -393,7 +404,7 @@ impl Frame {
             4 => Frame::Bulletin(r.word()?, r.all(|r| Some((r.word()?, r.half()?)))?),
             5 => Frame::Release(r.word()?, r.all(Reader::half)?),
             6 => Frame::Input(r.rest().into()),
-            7 => Frame::Output(r.word()?, r.byte().filter(|stream| *stream < 2)?, r.rest().into()),
+            7 => Frame::Output(r.word()?, r.stream()?, r.rest().into()),
             8 => Frame::Taken(r.word()?),
             9 => Frame::Signal(r.signal()?),
             10 => Frame::Pause(r.flag()?),
@@ -413,7 +424,7 @@ impl Frame {
             15 => Frame::Beat,
             16 => Frame::Line(r.text()?),
             17 => Frame::Done(r.code()?),
-            18 => Frame::Shut(r.byte().filter(|stream| *stream < 2)?),
+            18 => Frame::Shut(r.stream()?),
             19 => Frame::Load(r.word()?),
             20 => Frame::Branch(r.word()?),
             21 => Frame::Reach(r.word()?, r.all(|r| r.bytes().map(Vec::from))?),
@@ -421,6 +432,7 @@ impl Frame {
             23 => Frame::Said(r.word()?, r.rest().into()),
             24 => Frame::Gone(r.word()?, r.text()?),
             25 => Frame::Part(r.word()?, r.rest().into()),
+            26 => Frame::Hold(r.word()?, r.stream()?, r.flag()?),
             _ => return None,
         };
         r.0.is_empty().then_some(frame)

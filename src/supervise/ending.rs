@@ -37,6 +37,8 @@ pub struct Ending {
     // A node that ended without joining.
     unjoined: Option<(u32, String)>,
     ask_at: Option<Instant>,
+    // After an orderly exit: how long the asking may be put off.
+    latest_ask: Option<Instant>,
     kill_at: Option<Instant>,
     patience: Duration,
     requests: u32,
@@ -60,6 +62,7 @@ impl Ending {
             line: None,
             unjoined: None,
             ask_at: None,
+            latest_ask: None,
             kill_at: None,
             patience: exit_time,
             requests: 0,
@@ -82,6 +85,7 @@ impl Ending {
     pub fn orderly(&mut self, now: Instant) {
         if !self.begun {
             self.begin(now + self.grace, self.exit_time);
+            self.latest_ask = Some(now + self.grace + self.exit_time);
         }
     }
 
@@ -116,6 +120,7 @@ impl Ending {
 
     fn begin(&mut self, ask_at: Instant, patience: Duration) {
         self.begun = true;
+        self.latest_ask = None;
         self.ask_at = Some(ask_at);
         self.patience = patience;
     }
@@ -151,6 +156,7 @@ impl Ending {
     /// The job and this process were stopped for `time`, which must not count.
     pub fn put_off(&mut self, time: Duration) {
         self.ask_at = self.ask_at.map(|at| at + time);
+        self.latest_ask = self.latest_ask.map(|at| at + time);
         self.kill_at = self.kill_at.map(|at| at + time);
     }
 
@@ -159,6 +165,14 @@ impl Ending {
     pub fn extend(&mut self, now: Instant) {
         if self.requests == 0 && self.patience == self.exit_time {
             self.kill_at = self.kill_at.map(|at| at.max(now + self.exit_time));
+        }
+    }
+
+    /// Puts off the asking after an orderly exit, because nodes cannot print before another one has ended its line. Not for ever: that
+    /// node may print one line for as long as it runs.
+    pub fn await_turns(&mut self, now: Instant) {
+        if let Some(latest) = self.latest_ask {
+            self.ask_at = self.ask_at.map(|at| at.max((now + self.grace).min(latest)));
         }
     }
 
@@ -287,6 +301,21 @@ mod tests {
         ending.abandoned(now);
         assert_eq!(ending.steps(now), [Step::Kill]);
         assert_eq!(ending.next(), None);
+    }
+
+    #[test]
+    fn nodes_that_cannot_print_yet_have_more_grace_but_not_for_ever() {
+        let (mut ending, now) = plan();
+        ending.await_turns(now);
+        ending.orderly(now);
+        ending.await_turns(now + GRACE);
+        assert_eq!(ending.next(), Some(now + GRACE + GRACE));
+        ending.await_turns(now + EXIT + EXIT);
+        assert_eq!(ending.next(), Some(now + GRACE + EXIT));
+        let (mut ending, now) = plan();
+        ending.crash(now, 0, "crashed".into());
+        ending.await_turns(now);
+        assert_eq!(ending.next(), Some(now));
     }
 
     #[test]

@@ -17,10 +17,11 @@
 use super::signals::signal_name;
 use super::spawn::{self, MARKER};
 use crate::base::log;
+use crate::os::poller::Poller;
 use crate::os::{family, sys};
-use libc::c_int;
+use libc::{c_int, pollfd};
 use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Splits this process, which has one thread and no job yet. Returns in the supervisor only, with the end of a pipe
 /// that is readable once the guard is dead. `None`: no guard could be made. `tidy` removes what a supervisor leaves that
@@ -29,14 +30,15 @@ pub fn split(tidy: fn()) -> Option<PipeReader> {
     let earlier_children = family::own_children();
     let (watched, held) = io::pipe().ok()?;
     let signals: Vec<c_int> = spawn::HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
-    let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD, libc::SIGCONT]].concat());
+    let set = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD, libc::SIGCONT]].concat());
+    let signals = set.descriptor().ok()?;
     // Before there is a child, so that no signal about it is missed.
-    let mask = signals.apply(libc::SIG_BLOCK);
+    let mask = set.apply(libc::SIG_BLOCK);
     let action = sys::disposition(libc::SIGCHLD);
     sys::set_plain(libc::SIGCHLD, libc::SIG_DFL); // if it were ignored, the child's end could not be seen
     match sys::fork() {
         Ok(0) => {
-            drop(held);
+            drop((held, signals));
             if let Some(action) = action {
                 sys::restore_disposition(libc::SIGCHLD, &action);
             }
@@ -69,7 +71,8 @@ pub fn split(tidy: fn()) -> Option<PipeReader> {
 
 struct Guard {
     supervisor: i32,
-    signals: sys::SignalSet,
+    // Brings the signals that it passes on, and those about the supervisor.
+    signals: OwnedFd,
     // Children that this process had before.
     earlier_children: Vec<i32>,
     tidy: fn(),
@@ -79,20 +82,39 @@ struct Guard {
 
 impl Guard {
     fn run(self) -> ! {
+        let mut poller = Poller::default();
         loop {
-            let (signal, from_kernel) = self.signals.wait();
-            match signal {
-                libc::SIGCHLD => self.look_at_supervisor(),
-                libc::SIGCONT => drop(sys::kill(self.supervisor, libc::SIGCONT)),
-                // A terminal sends its signals to the whole process group, so the supervisor has got it.
-                _ if from_kernel => {}
-                _ => drop(sys::queue_signal(self.supervisor, signal, MARKER)),
+            let mut set = [pollfd { fd: self.signals.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+            if let Err(error) = poller.poll(&mut set, None) {
+                self.give_up(&error);
+            }
+            while let Some(info) = sys::read_signal(self.signals.as_fd()) {
+                match info.ssi_signo as c_int {
+                    libc::SIGCHLD => self.look_at_supervisor(),
+                    libc::SIGCONT => drop(sys::kill(self.supervisor, libc::SIGCONT)),
+                    // A terminal sends its signals to the whole process group, so the supervisor has got it.
+                    _ if info.ssi_code == libc::SI_KERNEL => {}
+                    signal => drop(sys::queue_signal(self.supervisor, signal, MARKER)),
+                }
             }
         }
     }
 
+    // This process would not see the supervisor's end. So the job ends now.
+    fn give_up(&self, error: &io::Error) -> ! {
+        log::error(format_args!("cannot hear of the supervisor of the nodes: {error}; ending the job"));
+        sys::kill(self.supervisor, libc::SIGKILL);
+        family::kill_all(&self.earlier_children);
+        (self.tidy)();
+        sys::exit_now(1)
+    }
+
     fn look_at_supervisor(&self) {
-        let Some(status) = sys::child_status(self.supervisor) else { return };
+        let status = match sys::child_status(self.supervisor) {
+            Ok(Some(status)) => status,
+            Ok(None) => return,
+            Err(error) => self.give_up(&error),
+        };
         if libc::WIFSTOPPED(status) {
             self.stop();
         } else if libc::WIFSIGNALED(status) {

@@ -93,6 +93,8 @@ struct Fixed {
     losses: AtomicU32,
     // The PID namespace in which the supervisor's number counts: device and inode; 0: it is not known.
     supervisor_space: [AtomicU64; 2],
+    // Not 0: a node of this host has told of a signal that others get too.
+    told: AtomicU32,
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -349,6 +351,11 @@ impl JobHeader {
         (word != 0).then_some(word as u8)
     }
 
+    /// Whether the caller is the first node of this host to tell of a signal that others get too. Async-signal-safe.
+    pub fn tells_first(&self) -> bool {
+        self.fixed.told.swap(1, Ordering::Relaxed) == 0 // Relaxed: nothing else is ordered by this word
+    }
+
     /// Waits until every node of the job is here. There is no time limit: if a node dies, the supervisor ends those that wait.
     pub fn fence(&self) {
         let fixed = self.fixed;
@@ -457,6 +464,12 @@ mod tests {
         header.add_cpus(&[0, 127, 128, 8191]);
         header.add_cpus(&[128, 1000, 8192]);
         assert_eq!(header.cpus(), 5);
+    }
+
+    #[test]
+    fn one_node_of_a_host_tells_of_a_signal_to_all() {
+        let (_fd, header) = JobHeader::create(2).unwrap();
+        assert_eq!([0; 3].map(|_| header.tells_first()), [true, false, false]);
     }
 
     #[test]

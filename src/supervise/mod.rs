@@ -9,7 +9,7 @@
 //!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output`, `outlet`, `ending` (deadlines), `guard` (above it) |
+//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output` (lines), `outlet`, `ending` (deadlines), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!

@@ -2,8 +2,21 @@
 
 use super::output::Output;
 use super::relay::Relay;
+use crate::base::log;
 use libc::pollfd;
+use std::io::{self, PipeReader};
 use std::time::Instant;
+
+// How streams of nodes are shown.
+#[derive(Clone, Copy)]
+pub(super) struct Show {
+    // Each line begins with the node's number.
+    pub tag: bool,
+    // The node that has stdin.
+    pub prompts: u32,
+    // The number of nodes of the job.
+    pub nodes: u32,
+}
 
 pub(super) enum Outlet {
     Own(Output),
@@ -11,6 +24,19 @@ pub(super) enum Outlet {
 }
 
 impl Outlet {
+    // Takes the read ends of the nodes' stdout and stderr, with their ranks.
+    pub(super) fn own(streams: impl Iterator<Item = (u32, [Option<PipeReader>; 2])>, show: Show) -> io::Result<Outlet> {
+        let mut output = Output::new(show.nodes)?;
+        for (rank, pair) in streams {
+            for (stream, pipe) in pair.into_iter().enumerate() {
+                let Some(pipe) = pipe else { continue };
+                let tag = if show.tag { format!("[{rank}] ") } else { String::new() };
+                output.add_pipe(pipe, stream, tag, rank == show.prompts, Some(log::name(rank, show.nodes)))?;
+            }
+        }
+        Ok(Outlet::Own(output))
+    }
+
     // Prints a line of the supervisor's own.
     pub(super) fn report(&mut self, line: &str) {
         match self {
@@ -25,6 +51,11 @@ impl Outlet {
             Outlet::Own(output) => output.is_clogged(),
             Outlet::Launcher(relay) => relay.is_clogged(),
         }
+    }
+
+    // Whether nodes wait until another one has ended its line.
+    pub(super) fn is_queueing(&self) -> bool {
+        matches!(self, Outlet::Own(output) if output.is_queueing())
     }
 
     // Whether bytes wait for a reader.
@@ -69,6 +100,14 @@ impl Outlet {
         match self {
             Outlet::Own(output) => output.transfer(polled),
             Outlet::Launcher(relay) => relay.transfer(polled),
+        }
+    }
+
+    // Ends lines that other streams wait for. False: there are none.
+    pub(super) fn give_way(&mut self) -> bool {
+        match self {
+            Outlet::Own(output) => output.give_way(),
+            Outlet::Launcher(_) => false,
         }
     }
 

@@ -1,354 +1,147 @@
 //! What the nodes print: whole lines, in the order of each stream, to the supervisor's own stdout and stderr.
 //!
-//! An unfinished line is kept back. The node that has stdin is the exception: if it leaves a line unfinished for
-//! `QUIET`, that may be a prompt, so it is shown. Other nodes' lines then wait for its end, but not longer than
-//! `COURTESY`.
+//! Rules:
+//! 1. An unfinished line is kept back, until it ends or until it uses up its stream's share of memory.
+//! 2. One that has used it up goes out as it comes. Until it ends no other stream writes to that sink: the others wait in their
+//!    shares, and then their nodes wait as they would for any full pipe. No byte is put into a line, however long it is.
+//! 3. There are two exceptions. The node that has stdin may leave a prompt: a line of it that stays unfinished for a tenth of a second
+//!    is shown. And a node may never end its line, and even wait for one that waits here: if an open line grows no more
+//!    for [`COURTESY`] while others wait, or is a prompt for as long, a newline ends it.
+//! 4. A line of the library that many nodes print for one cause is printed once (`fold`).
 //!
-//! Nothing here waits for a reader. A full sink keeps its bytes. While a sink holds too many bytes, its nodes' output
-//! is not read. They then wait as they would for any full pipe. Must not know: ranks, endings.
-
-#![allow(unsafe_code)] // processes and signals
+//! Nothing here waits for a reader. A full sink keeps its bytes, and takes no more; then the nodes' output is not read.
+//! Must not know: ranks, endings.
 
 use crate::os::sys;
+use fold::Folds;
 use libc::pollfd;
-use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, PipeReader, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use sink::Sink;
+use source::Source;
+use std::fs::File;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-/// A line longer than this is passed on in pieces. A sink that holds more stops its nodes. A guess.
-const LIMIT: usize = 1 << 20;
-/// If a line stays unfinished for this long, it is taken for a prompt. This is longer than one print takes, and
-/// shorter than a person notices.
-const QUIET: Duration = Duration::from_millis(100);
-/// How long other nodes' lines wait for the end of a line that is shown unfinished. Not for ever, because that line
-/// may end only after something that those nodes do. A guess.
+mod fold;
+mod sink;
+mod source;
+
+/// How long others wait for the end of a line that is shown unfinished. Not for ever, because that line may end only after something
+/// that those nodes do. A guess.
 const COURTESY: Duration = Duration::from_secs(1);
-/// The number of bytes that a pipe takes without blocking if poll(2) calls it writable (pipe(7): PIPE_BUF).
-const SMALL_WRITE: usize = 4096;
-
-enum SinkFile {
-    // Writes never block: it is a plain file, or an open description of our own in non-blocking mode.
-    Direct(File),
-    // Other processes share the open description, so its mode must not be changed. poll(2) tells when a write fits.
-    Polled(File),
-    Socket(File),
-}
-
-struct Sink {
-    way: SinkFile,
-    held: Vec<u8>,
-    closed: bool,
-    // The source whose unfinished line has been shown.
-    open: Option<i32>,
-    // Output of other sources since then, and the time since when the oldest of it waits.
-    behind: VecDeque<Waiting>,
-    behind_since: Instant,
-}
-
-// Output that a source wrote while the line of another one was open.
-struct Waiting {
-    source: i32,
-    tag: String,
-    bytes: Vec<u8>,
-    // True if nothing more comes from it, so its last line stays unfinished. With tags, the sink ends that line.
-    last: bool,
-}
-
-impl Sink {
-    fn open(number: i32) -> io::Result<Sink> {
-        // SAFETY: descriptors 0–2 are open: `spawn_all` filled them.
-        let own = unsafe { BorrowedFd::borrow_raw(number) };
-        let shared = File::from(own.try_clone_to_owned().map_err(sys::refused("fcntl"))?);
-        let kind = shared.metadata().map_err(sys::refused("fstat"))?.file_type();
-        let way = if kind.is_socket() {
-            SinkFile::Socket(shared)
-        } else if kind.is_fifo() || kind.is_char_device() {
-            let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-            let again = OpenOptions::new().write(true).custom_flags(flags).open(format!("/proc/self/fd/{number}"));
-            again.map_or(SinkFile::Polled(shared), SinkFile::Direct)
-        } else {
-            SinkFile::Direct(shared)
-        };
-        Ok(Sink {
-            way,
-            held: Vec::new(),
-            closed: false,
-            open: None,
-            behind: VecDeque::new(),
-            behind_since: Instant::now(),
-        })
-    }
-
-    fn file(&self) -> &File {
-        match &self.way {
-            SinkFile::Direct(file) | SinkFile::Polled(file) | SinkFile::Socket(file) => file,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.held.len() + self.behind.iter().map(|waiting| waiting.bytes.len()).sum::<usize>() >= LIMIT
-    }
-
-    // Takes what `source` wrote, with `tag` in front of each line. If another source's line is open, it is kept until
-    // later.
-    fn accept(&mut self, source: i32, tag: &str, bytes: &[u8]) {
-        if bytes.is_empty() || self.closed {
-            return; // what a closed sink held would never go out, and the supervisor would wait for that
-        }
-        if self.open.is_some_and(|open| open != source) {
-            if self.behind.is_empty() {
-                self.behind_since = Instant::now();
-            }
-            self.behind.push_back(Waiting { source, tag: tag.into(), bytes: bytes.into(), last: false });
-            if self.is_full() {
-                self.break_line();
-            }
-            return;
-        }
-        self.take(source, tag, bytes);
-        self.catch_up();
-    }
-
-    // The same while no other source's line is open.
-    fn take(&mut self, source: i32, tag: &str, bytes: &[u8]) {
-        let mut begins = self.open.is_none();
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if begins {
-                self.held.extend_from_slice(tag.as_bytes());
-            }
-            self.held.extend_from_slice(line);
-            begins = true;
-        }
-        self.open = if bytes.ends_with(b"\n") { None } else { Some(source) };
-    }
-
-    // Takes what was kept, in the order of each source, until one leaves its line open and others come after it.
-    fn catch_up(&mut self) {
-        let mut at = 0;
-        while let Some(waiting) = self.behind.get(at) {
-            if self.open.is_some_and(|open| open != waiting.source) {
-                at += 1;
-                continue;
-            }
-            let Some(Waiting { source, tag, bytes, last }) = self.behind.remove(at) else { return };
-            self.take(source, &tag, &bytes);
-            if last {
-                self.end_line(!tag.is_empty());
-            }
-            if self.open.is_none() {
-                at = 0; // sources that have waited for longer come first
-            }
-        }
-    }
-
-    fn end_line(&mut self, newline: bool) {
-        if self.open.take().is_some() && newline {
-            self.held.push(b'\n');
-        }
-    }
-
-    // `source` has ended, so its unfinished line is shown as it is. With tags it becomes a whole line.
-    fn close(&mut self, source: i32, tagged: bool) {
-        if self.open == Some(source) {
-            self.end_line(tagged);
-            self.catch_up();
-        } else if let Some(waiting) = self.behind.iter_mut().rev().find(|waiting| waiting.source == source) {
-            waiting.last = true;
-        }
-    }
-
-    // Ends the open line, for the sources that wait.
-    fn break_line(&mut self) {
-        self.end_line(true);
-        self.catch_up();
-    }
-
-    // The time when the sources that wait have waited long enough.
-    fn due(&self) -> Option<Instant> {
-        (!self.behind.is_empty()).then(|| self.behind_since + COURTESY)
-    }
-
-    fn write_some(&self) -> io::Result<usize> {
-        let file = self.file();
-        match self.way {
-            SinkFile::Direct(_) => (&mut &*file).write(&self.held),
-            SinkFile::Socket(_) => sys::send(file.as_fd(), &self.held),
-            SinkFile::Polled(_) if sys::poll_one(file.as_fd(), libc::POLLOUT) == 0 => Err(ErrorKind::WouldBlock.into()),
-            SinkFile::Polled(_) => (&mut &*file).write(&self.held[..self.held.len().min(SMALL_WRITE)]),
-        }
-    }
-
-    // Writes what can be written without waiting. An error other than a closed pipe is returned once.
-    fn flush(&mut self) -> Option<io::Error> {
-        while !self.held.is_empty() && !self.closed {
-            match self.write_some() {
-                Ok(n) => drop(self.held.drain(..n)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => {
-                    self.closed = true;
-                    self.held.clear();
-                    self.behind.clear();
-                    self.open = None;
-                    return (e.kind() != ErrorKind::BrokenPipe).then_some(e);
-                }
-            }
-        }
-        None
-    }
-}
-
-struct Source {
-    // What tells sources apart.
-    number: i32,
-    // `None`: the bytes come from another host, through `Output::feed`.
-    pipe: Option<File>,
-    sink: usize,
-    // The text in front of each line.
-    tag: String,
-    // Whether the stream's node has stdin. Then an unfinished line may be a prompt.
-    prompts: bool,
-    partial: Vec<u8>,
-    // When the unfinished line began or last grew.
-    quiet_since: Instant,
-}
-
-impl Source {
-    // Returns false at the end of the stream.
-    fn read_into(&mut self, sink: &mut Sink, scratch: &mut [u8]) -> bool {
-        match self.pipe.as_mut().map(|pipe| pipe.read(scratch)) {
-            None => {}
-            Some(Ok(0)) => return false,
-            Some(Ok(n)) => self.take(&scratch[..n], sink),
-            Some(Err(e)) => return matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
-        }
-        true
-    }
-
-    fn take(&mut self, got: &[u8], sink: &mut Sink) {
-        self.quiet_since = Instant::now();
-        let whole = got.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-        if whole > 0 {
-            self.partial.extend_from_slice(&got[..whole]);
-            self.pass_on(sink);
-        }
-        self.partial.extend_from_slice(&got[whole..]);
-        if self.partial.len() > LIMIT {
-            self.pass_on(sink);
-        }
-    }
-
-    // Gives all bytes to the sink. An unfinished line becomes the sink's open line.
-    fn pass_on(&mut self, sink: &mut Sink) {
-        let bytes = std::mem::take(&mut self.partial);
-        sink.accept(self.number, &self.tag, &bytes);
-    }
-
-    // Shows what is left of a stream that has ended.
-    fn finish(&mut self, sink: &mut Sink) {
-        self.pass_on(sink);
-        sink.close(self.number, !self.tag.is_empty());
-    }
-
-    // The time when the unfinished line must be shown.
-    fn due(&self) -> Option<Instant> {
-        (self.prompts && !self.partial.is_empty()).then(|| self.quiet_since + QUIET)
-    }
-}
+/// Memory for what is kept back of all streams together.
+const MEMORY: usize = 64 << 20;
+/// The most and the least that one stream gets of it: with more than 32,768 nodes the least counts.
+const SHARE: [usize; 2] = [1 << 10, 1 << 20];
+/// What the supervisor itself says is like a stream with this number.
+const OWN: i32 = -1;
 
 /// All streams of the job.
 pub struct Output {
     // One sink if stdout and stderr are the same file; two sinks could tear each other's lines.
     sinks: Vec<Sink>,
     sources: Vec<Source>,
+    // The supervisor's own lines.
+    own: Source,
+    folds: Folds,
+    // How much one stream may keep back.
+    share: usize,
+    // The source that has its turn first.
+    first: usize,
     scratch: Vec<u8>,
     lost: bool,
-    holds_prompts: bool,
 }
 
 impl Output {
-    /// Takes the read ends of the nodes' stdout and stderr, with their ranks. Without any, reports still go to stderr. `tag`:
-    /// each line begins with `[rank] `. Node `prompts` has stdin.
-    pub fn new(
-        streams: impl Iterator<Item = (u32, [Option<PipeReader>; 2])>,
-        tag: bool,
-        prompts: u32,
-    ) -> io::Result<Output> {
+    /// For a job of `nodes` nodes. Without any stream, reports still go to stderr.
+    pub fn new(nodes: u32) -> io::Result<Output> {
         let (out, err) = (Sink::open(1)?, Sink::open(2)?);
-        let identity = |sink: &Sink| sink.file().metadata().map(|m| (m.dev(), m.ino(), m.rdev()));
-        let same = identity(&out)? == identity(&err)?;
-        let sinks = if same { vec![out] } else { vec![out, err] };
-        let mut output =
-            Output { sinks, sources: Vec::new(), scratch: vec![0; 64 << 10], lost: false, holds_prompts: false };
-        for (rank, pair) in streams {
-            for (stream, pipe) in pair.into_iter().enumerate() {
-                let Some(pipe) = pipe else { continue };
-                let tag = if tag { format!("[{rank}] ") } else { String::new() };
-                output.add_pipe(pipe, stream, tag, rank == prompts)?;
-            }
-        }
-        Ok(output)
+        let same = out.identity()? == err.identity()?;
+        Ok(Output::of(if same { vec![out] } else { vec![out, err] }, nodes))
     }
 
-    /// Adds a stream that goes to stdout (0) or stderr (1), with `tag` in front of each line. Returns its number.
+    fn of(sinks: Vec<Sink>, nodes: u32) -> Output {
+        let own = Source::new(OWN, None, sinks.len() - 1, String::new(), false, None);
+        Output {
+            sinks,
+            sources: Vec::new(),
+            own,
+            folds: Folds::new(nodes),
+            share: (MEMORY / (2 * nodes.max(1) as usize)).clamp(SHARE[0], SHARE[1]),
+            first: 0,
+            scratch: vec![0; 64 << 10],
+            lost: false,
+        }
+    }
+
+    /// Adds the read end of a stream of node `name` that goes to stdout (0) or stderr (1), with `tag` in front of each line.
+    /// `prompts`: the node has stdin. Without a name each of its lines stands for itself.
     ///
     /// # Errors
     /// Those of fcntl(2).
-    pub fn add_pipe(&mut self, pipe: PipeReader, stream: usize, tag: String, prompts: bool) -> io::Result<i32> {
+    pub fn add_pipe(
+        &mut self,
+        pipe: PipeReader,
+        stream: usize,
+        tag: String,
+        prompts: bool,
+        name: Option<String>,
+    ) -> io::Result<()> {
         sys::set_nonblocking(pipe.as_fd())?;
         let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
-        Ok(self.add(pipe.as_raw_fd(), Some(pipe), stream, tag, prompts))
+        self.add(pipe.as_raw_fd(), Some(pipe), stream, tag, prompts, name);
+        Ok(())
     }
 
     /// Adds a stream whose bytes [`Output::feed`] brings. `number` is above that of any descriptor.
-    pub fn add_fed(&mut self, number: i32, stream: usize, tag: String, prompts: bool) {
-        self.add(number, None, stream, tag, prompts);
+    pub fn add_fed(&mut self, number: i32, stream: usize, tag: String, prompts: bool, name: Option<String>) {
+        self.add(number, None, stream, tag, prompts, name);
     }
 
-    fn add(&mut self, number: i32, pipe: Option<File>, stream: usize, tag: String, prompts: bool) -> i32 {
+    fn add(
+        &mut self,
+        number: i32,
+        pipe: Option<File>,
+        stream: usize,
+        tag: String,
+        prompts: bool,
+        name: Option<String>,
+    ) {
         let sink = stream.min(self.sinks.len() - 1);
-        self.sources.push(Source {
-            number,
-            pipe,
-            sink,
-            tag,
-            prompts,
-            partial: Vec::new(),
-            quiet_since: Instant::now(),
-        });
-        number
+        let name = name.filter(|_| stream == 1); // the library prints to stderr only
+        self.sources.push(Source::new(number, pipe, sink, tag, prompts, name));
     }
 
-    /// While `hold` is true no unfinished line is taken for a prompt: its rest may be on its way. Nothing is quiet at the end of that.
-    pub fn hold_prompts(&mut self, hold: bool) {
-        if self.holds_prompts && !hold {
-            self.sources.iter_mut().for_each(|source| source.quiet_since = Instant::now());
-        }
-        self.holds_prompts = hold;
-    }
-
-    /// Brings bytes of the stream with this number; none: it has ended.
+    /// Brings bytes of the stream with this number; none: it has ended. [`Output::settle`] shows them.
     pub fn feed(&mut self, number: i32, bytes: &[u8]) {
-        let Some(at) = self.sources.iter().position(|source| source.number == number) else { return };
-        let sink = &mut self.sinks[self.sources[at].sink];
-        if bytes.is_empty() {
-            self.sources.swap_remove(at).finish(sink);
-        } else {
-            self.sources[at].take(bytes, sink);
-        }
-        self.flush();
+        let Some(source) = self.sources.iter_mut().find(|source| source.number == number) else { return };
+        if bytes.is_empty() { source.end() } else { source.bring(bytes) }
     }
 
-    /// Prints a line of the supervisor's own to stderr.
+    /// The streams that are fed and have used up their share (true), or have room again (false), since the last call.
+    pub fn turns(&mut self) -> Vec<(i32, bool)> {
+        let share = self.share;
+        let turn = |source: &mut Source| {
+            let room = source.room(share);
+            let stops = if source.stopped { room < share / 2 } else { room == 0 };
+            (std::mem::replace(&mut source.stopped, stops) != stops).then_some((source.number, stops))
+        };
+        self.sources.iter_mut().filter(|source| source.is_fed && !source.ended).filter_map(turn).collect()
+    }
+
+    /// Prints a line of the supervisor's own to stderr, behind what nodes have said of its cause.
     pub fn report(&mut self, line: &str) {
-        if let Some(sink) = self.sinks.last_mut() {
-            sink.break_line();
-            sink.accept(-1, "", format!("{line}\n").as_bytes());
+        let now = Instant::now();
+        self.folds.hurry(None, now);
+        self.rounds(now);
+        let sink = &mut self.sinks[self.own.sink];
+        if sink.open.is_some_and(|open| open.is_prompt) {
+            sink.end_line(true);
         }
-        self.flush();
+        if !sink.closed {
+            self.own.bring(format!("{line}\n").as_bytes());
+        }
+        self.settle();
     }
 
     /// Whether the nodes wait for a slow reader.
@@ -356,9 +149,18 @@ impl Output {
         self.sinks.iter().any(Sink::is_full)
     }
 
+    /// Whether nodes wait until another one has ended its line.
+    pub fn is_queueing(&self) -> bool {
+        let waits =
+            |source: &Source| source.room(self.share) == 0 && self.sinks[source.sink].is_busy_for(source.number);
+        self.sources.iter().any(waits)
+    }
+
     /// Whether bytes wait for a reader, or for the end of another node's line.
     pub fn is_holding(&self) -> bool {
-        self.sinks.iter().any(|sink| !sink.held.is_empty() || !sink.behind.is_empty())
+        self.sinks.iter().any(Sink::is_holding)
+            || self.own.is_holding()
+            || self.sources.iter().any(|source| source.ended && source.is_holding())
     }
 
     /// Whether output of nodes was lost because of a write error. A reader that has gone does not count.
@@ -373,73 +175,267 @@ impl Output {
 
     /// Whether any stream may bring more.
     pub fn has_sources(&self) -> bool {
-        !self.sources.is_empty()
+        self.sources.iter().any(|source| !source.ended)
     }
 
     /// Adds what to poll for now.
     pub fn interests(&self, set: &mut Vec<pollfd>) {
-        let piped = self.sources.iter().filter(|source| source.pipe.is_some());
-        let readable = piped.filter(|source| !self.sinks[source.sink].is_full());
+        let with_room = |source: &&Source| !self.sinks[source.sink].is_full() && source.room(self.share) > 0;
+        let readable = self.sources.iter().filter(|source| source.pipe.is_some()).filter(with_room);
         set.extend(readable.map(|source| pollfd { fd: source.number, events: libc::POLLIN, revents: 0 }));
-        let full = self.sinks.iter().filter(|sink| !sink.held.is_empty());
-        set.extend(full.map(|sink| pollfd { fd: sink.file().as_raw_fd(), events: libc::POLLOUT, revents: 0 }));
+        self.sinks.iter().for_each(|sink| sink.interests(set));
     }
 
     /// The time when [`Output::transfer`] has something to do even if nothing is readable.
     pub fn next(&self) -> Option<Instant> {
-        let prompts = self.sources.iter().filter(|_| !self.holds_prompts).filter_map(Source::due);
-        prompts.chain(self.sinks.iter().filter_map(Sink::due)).min()
+        let takes = |source: &&Source| self.sinks[source.sink].takes_from(source.number);
+        let prompts = self.sources.iter().filter(takes).filter_map(Source::prompts_at);
+        let lines = (0..self.sinks.len()).filter_map(|at| self.breaks_at(at));
+        // Those of a sink that takes nothing now are looked at when it does.
+        let may_print = |first: &i32| self.sinks.last().is_some_and(|sink| !sink.closed && sink.takes_from(*first));
+        let folds = self.folds.dues().filter(|(first, _)| may_print(first)).map(|(_, until)| until);
+        prompts.chain(lines).chain(folds).min()
     }
 
     /// Reads what poll(2) found, shows lines that were kept back long enough, and writes what can be written without
     /// waiting. True if anything was read.
     pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
-        let Output { sinks, sources, scratch, holds_prompts, .. } = self;
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
-        let now = Instant::now();
         let mut any = false;
-        sources.retain_mut(|source| {
-            let ready = ready.contains(&source.number);
-            let sink = &mut sinks[source.sink];
-            any |= ready;
-            if ready && !source.read_into(sink, scratch) {
-                source.finish(sink);
-                return false;
+        for source in self.sources.iter_mut().filter(|source| source.pipe.is_some() && ready.contains(&source.number)) {
+            source.read(&mut self.scratch, self.share);
+            any = true;
+        }
+        self.settle();
+        any
+    }
+
+    /// Shows what may be shown now, and writes what can be written without waiting.
+    pub fn settle(&mut self) {
+        let mut has_room = true;
+        while std::mem::take(&mut has_room) {
+            self.rounds(Instant::now());
+            for at in 0..self.sinks.len() {
+                let was_full = self.sinks[at].is_full();
+                if let Some(error) = self.sinks[at].flush() {
+                    self.lost = true;
+                    self.report_failure(at, &error);
+                    has_room = true;
+                }
+                has_room |= was_full && !self.sinks[at].is_full();
             }
-            if !*holds_prompts && source.due().is_some_and(|at| at <= now) {
-                source.pass_on(sink);
-            }
-            true
-        });
-        sinks.iter_mut().filter(|sink| sink.due().is_some_and(|at| at <= now)).for_each(Sink::break_line);
-        self.flush();
+        }
+        // Closing their streams lets nodes that write to a closed stream get SIGPIPE from their own pipe.
+        let sinks = &self.sinks;
+        self.sources.retain(|source| !sinks[source.sink].closed && !source.is_over(&sinks[source.sink]));
+    }
+
+    /// Ends lines that other streams wait for. False: there are none.
+    pub fn give_way(&mut self) -> bool {
+        let awaited = self.sinks.iter_mut().filter(|sink| sink.awaited_since.is_some());
+        let any = awaited.map(|sink| sink.end_line(true)).count() > 0;
+        self.settle();
         any
     }
 
     /// Gives up streams that do not end because a process outside the job holds them.
     pub fn close_sources(&mut self) {
-        for mut source in self.sources.drain(..) {
-            source.finish(&mut self.sinks[source.sink]);
-        }
-        self.flush();
+        self.sources.iter_mut().for_each(Source::end);
+        self.settle();
     }
 
-    fn flush(&mut self) {
-        for at in 0..self.sinks.len() {
-            if let Some(error) = self.sinks[at].flush() {
-                self.lost = true;
-                self.report_failure(at, &error);
+    // Lets all sources have their turn until none has anything to say that may be said now.
+    fn rounds(&mut self, now: Instant) {
+        if !self.has_sources() {
+            self.folds.hurry(None, now); // nobody can say it any more
+        }
+        loop {
+            for at in 0..self.sinks.len() {
+                if self.sinks[at].is_full() {
+                    self.forgive(at, now);
+                } else if self.breaks_at(at).is_some_and(|at| at <= now) {
+                    self.sinks[at].end_line(true);
+                }
+            }
+            if !self.round(now) {
+                return;
             }
         }
-        // Closing their streams lets nodes that write to a closed stream get SIGPIPE from their own pipe.
-        let sinks = &self.sinks;
-        self.sources.retain(|source| !sinks[source.sink].closed);
+    }
+
+    // One turn for each source. Where one of them had to stop, the next round begins behind it. True: a line has ended that others
+    // may have waited for.
+    fn round(&mut self, now: Instant) -> bool {
+        let Output { sinks, sources, own, folds, share, .. } = self;
+        own.move_on(&mut sinks[own.sink], folds, *share, now);
+        let (count, mut next, mut has_ended) = (sources.len(), None, false);
+        for at in (0..count).map(|turn| (self.first + turn) % count) {
+            let source = &mut sources[at];
+            let sink = &mut sinks[source.sink];
+            let had_line = sink.open.is_some_and(|open| open.source == source.number);
+            source.move_on(sink, folds, *share, now);
+            let ends = had_line && !sink.open.is_some_and(|open| open.source == source.number);
+            has_ended |= ends;
+            if ends || sink.is_full() {
+                next.get_or_insert((at + 1) % count);
+            }
+        }
+        for source in sources.iter().chain([&*own]) {
+            let sink = &mut sinks[source.sink];
+            if sink.is_busy_for(source.number) && source.is_waiting(*share) {
+                sink.awaited_since.get_or_insert(now);
+            }
+        }
+        self.first = next.unwrap_or(self.first);
+        has_ended
+    }
+
+    // A sink's reader is slow: the silence of nodes, which wait for it, does not count.
+    fn forgive(&mut self, sink: usize, now: Instant) {
+        self.sources.iter_mut().filter(|source| source.sink == sink).for_each(|source| source.active_at = now);
+        self.sinks[sink].awaited_since = self.sinks[sink].awaited_since.map(|_| now);
+    }
+
+    // When the open line of a sink is ended for the sake of others (rule 3).
+    fn breaks_at(&self, sink: usize) -> Option<Instant> {
+        let sink = &self.sinks[sink];
+        let (open, since) = (sink.open?, sink.awaited_since?);
+        let writer = self.sources.iter().find(|source| source.number == open.source);
+        let grown_at = writer.filter(|_| !open.is_prompt).map(|source| source.active_at);
+        Some(grown_at.map_or(since, |at| at.max(since)) + COURTESY)
     }
 
     fn report_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
         if failed != last && !self.sinks[last].closed {
-            self.sinks[last].held.extend_from_slice(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());
+            self.own.bring(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUT: usize = 0;
+
+    // Nodes of one sink, each with one stream, whose number is the rank.
+    fn nodes(count: u32) -> Output {
+        let mut output = Output::of(vec![Sink::keeping()], count);
+        (0..count as i32).for_each(|rank| output.add_fed(rank, OUT, String::new(), false, None));
+        output
+    }
+
+    // What goes out of what has been fed by a moment.
+    fn shown(output: &mut Output, now: Instant) -> String {
+        output.rounds(now);
+        output.sinks[OUT].take_held()
+    }
+
+    #[test]
+    fn a_line_waits_for_its_end_and_lines_of_others_pass_it() {
+        let (mut output, now) = (nodes(3), Instant::now());
+        output.feed(0, b"be");
+        output.feed(1, b"one\ntw");
+        assert_eq!(shown(&mut output, now), "one\n");
+        output.feed(0, b"gun\n");
+        output.feed(1, b"");
+        assert_eq!(shown(&mut output, now), "begun\ntw");
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_its_share_stays_unbroken_and_the_others_wait() {
+        let (mut output, now) = (nodes(3), Instant::now());
+        let part = "x".repeat(output.share);
+        output.feed(2, part.as_bytes());
+        output.feed(1, b"one\n");
+        assert!(shown(&mut output, now) == format!("one\n{part}"));
+        output.feed(0, b"zero\n");
+        assert_eq!(shown(&mut output, now), "");
+        for _ in 0..5 {
+            output.feed(1, part.as_bytes());
+            output.feed(2, part.as_bytes());
+            assert!(shown(&mut output, now) == part);
+        }
+        output.feed(2, b"end\nnext\n");
+        // The others have waited, so node 2 goes on behind them.
+        assert!(shown(&mut output, now) == format!("end\nzero\n{}", part.repeat(5)));
+        output.feed(1, b"\n");
+        assert_eq!(shown(&mut output, now), "\nnext\n");
+    }
+
+    #[test]
+    fn long_lines_take_turns() {
+        let (mut output, now) = (nodes(2), Instant::now());
+        let line = format!("{}\n", "x".repeat(output.share));
+        for node in [0, 1, 0] {
+            output.feed(node, &line.as_bytes()[..output.share]);
+            shown(&mut output, now);
+        }
+        output.feed(0, b"\n");
+        output.feed(0, &line.as_bytes()[..output.share]);
+        // Node 0 has begun another long line, but node 1 waited.
+        shown(&mut output, now);
+        assert_eq!(output.sinks[OUT].open.map(|open| open.source), Some(1));
+    }
+
+    #[test]
+    fn a_long_line_that_grows_no_more_does_not_keep_the_others_for_ever() {
+        let (mut output, now) = (nodes(2), Instant::now());
+        let part = "x".repeat(output.share);
+        output.feed(0, part.as_bytes());
+        shown(&mut output, now);
+        output.feed(1, b"one\n");
+        assert_eq!(shown(&mut output, now), "");
+        let due = output.next().expect("somebody waits");
+        output.feed(0, b"x"); // it grows
+        assert_eq!(shown(&mut output, due), "x");
+        assert_eq!(shown(&mut output, due + COURTESY), "\none\n");
+    }
+
+    #[test]
+    fn whoever_feeds_more_than_a_share_is_told_to_stop_and_to_go_on() {
+        let (mut output, now) = (nodes(2), Instant::now());
+        let part = "x".repeat(output.share);
+        output.feed(0, part.as_bytes());
+        shown(&mut output, now);
+        assert_eq!(output.turns(), []);
+        output.feed(1, part.as_bytes());
+        shown(&mut output, now);
+        assert_eq!(output.turns(), [(1, true)]);
+        assert_eq!(output.turns(), []);
+        output.feed(0, b"\n");
+        shown(&mut output, now);
+        assert_eq!(output.turns(), [(1, false)]);
+    }
+
+    #[test]
+    fn the_memory_of_all_shares_is_bounded() {
+        for nodes in [1, 32, 2048, 65_535] {
+            let share = Output::of(vec![Sink::keeping()], nodes).share;
+            assert!(
+                (SHARE[0]..=SHARE[1]).contains(&share) && share * 2 * nodes as usize <= 2 * MEMORY + SHARE[1],
+                "{nodes}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_cause_is_one_line_in_its_place() {
+        let mut output = Output::of(vec![Sink::keeping()], 3);
+        let name = |rank| format!("node {rank}/3");
+        (0..3).for_each(|rank| output.add_fed(rank, 1, format!("[{rank}] "), false, Some(name(rank))));
+        let now = Instant::now();
+        for rank in [1, 0, 2] {
+            output.feed(
+                rank,
+                format!("a{rank}\n*** Caught a signal: SIGTERM(15) on {}\nz{rank}\n", name(rank)).as_bytes(),
+            );
+            output.rounds(now);
+        }
+        let text = shown(&mut output, now);
+        let expected = "[1] a1\n[0] a0\n[0] z0\n[2] a2\n[2] z2\n[1] *** Caught a signal: SIGTERM(15) on node 1/3 (and 2 other nodes)\n\
+                        [1] z1\n";
+        assert_eq!(text, expected);
     }
 }

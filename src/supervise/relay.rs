@@ -1,7 +1,8 @@
 //! What the nodes of a host print, on its way to the launcher. The agent of a job of several hosts passes on bytes; the launcher makes
 //! whole lines of them.
 //!
-//! Only so many bytes are under way as the launcher has room for. The nodes then wait as they would for any full pipe.
+//! Only so many bytes are under way as the launcher has room for, and none of a stream that it holds back. The nodes then wait as
+//! they would for any full pipe.
 
 use super::channel::{Channel, Frame, PIECE, WINDOW};
 use crate::os::sys;
@@ -16,6 +17,8 @@ struct Source {
     rank: u32,
     stream: u8,
     pipe: File,
+    // The launcher has no room for more of it.
+    held: bool,
 }
 
 /// All streams of a host's nodes.
@@ -39,7 +42,7 @@ impl Relay {
             for (stream, pipe) in (0..).zip(pair) {
                 let Some(pipe) = pipe else { continue };
                 sys::set_nonblocking(pipe.as_fd())?;
-                sources.push(Source { rank, stream, pipe: File::from(OwnedFd::from(pipe)) });
+                sources.push(Source { rank, stream, pipe: File::from(OwnedFd::from(pipe)), held: false });
             }
         }
         Ok(Relay { channel, sources, under_way: 0 })
@@ -48,6 +51,12 @@ impl Relay {
     /// The launcher has taken so many bytes.
     pub fn taken(&mut self, count: usize) {
         self.under_way = self.under_way.saturating_sub(count);
+    }
+
+    /// The launcher has no room for more of this stream (true), or has room again.
+    pub fn hold(&mut self, rank: u32, stream: u8, hold: bool) {
+        let found = self.sources.iter_mut().find(|source| (source.rank, source.stream) == (rank, stream));
+        found.into_iter().for_each(|source| source.held = hold);
     }
 
     /// The launcher's own stream has been closed: nodes that write to theirs get SIGPIPE.
@@ -65,7 +74,7 @@ impl Relay {
     }
 
     pub(super) fn is_clogged(&self) -> bool {
-        self.is_full()
+        self.is_full() || !self.channel.borrow().is_over() && self.sources.iter().any(|source| source.held)
     }
 
     pub(super) fn is_holding(&self) -> bool {
@@ -79,7 +88,7 @@ impl Relay {
     pub(super) fn interests(&self, set: &mut Vec<pollfd>) {
         if !self.is_full() {
             let entry = |source: &Source| pollfd { fd: source.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            set.extend(self.sources.iter().map(entry));
+            set.extend(self.sources.iter().filter(|source| !source.held).map(entry));
         }
     }
 

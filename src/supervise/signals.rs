@@ -6,7 +6,8 @@
 //! 2. A terminating signal becomes one SIGQUIT, for which the client may have a handler. A second one from the same
 //!    origin ends the node at once. There are two origins, direct and passed on by the supervisor, because a process
 //!    group gets both.
-//! 3. A fatal signal is reported. It then kills the process as it would have without the library.
+//! 3. Each signal is reported by each node that gets it. The supervisor makes one line of those of all nodes (`output/fold`).
+//!    A fatal signal then kills the process as it would have without the library.
 //! 4. SIGQUIT is caught even if it was ignored at the start, because the supervisor uses it to ask a node to end.
 //!    From any other sender it then has no effect.
 //!
@@ -128,8 +129,7 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     if (if forwarded { &DIRECT } else { &FORWARDED }).load(Ordering::Relaxed) > 0 {
         return; // the twin of a signal that is being handled
     }
-    // A foreign launcher sends SIGTERM to the nodes that are left when one has ended with a code. That is no news.
-    if !(exit::is_unsupervised() && node::current().is_some_and(|node| node.header.exit_code().is_some())) {
+    if is_news() {
         report("signal", signal);
     }
     // This signal is blocked while its handler runs, but a second one must get through (rule 2).
@@ -137,6 +137,13 @@ extern "C" fn on_terminating(signal: c_int, info: *mut libc::siginfo_t, _context
     sys::SignalSet::new(&[libc::SIGQUIT]).apply(libc::SIG_UNBLOCK);
     sys::raise(libc::SIGQUIT);
     leave() // the client's handler has returned, or the client ignores SIGQUIT
+}
+
+// A foreign launcher sends its signals to all nodes, and no supervisor makes one line of theirs: the first one on each host tells. That
+// launcher also sends SIGTERM to the nodes that are left when one has ended with a code. That is no news.
+fn is_news() -> bool {
+    let Some(node) = node::current().filter(|_| exit::is_unsupervised()) else { return true };
+    node.header.exit_code().is_none() && node.header.tells_first()
 }
 
 extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
@@ -153,7 +160,7 @@ extern "C" fn on_fatal(signal: c_int, info: *mut libc::siginfo_t, _context: *mut
                         true => "", // of the segment attach has had all memory
                         false => ": with GASNET_SCI_RESERVE=yes attach fails instead",
                     };
-                    debug::plain_line(format_args!("*** memory ran out, unless a file was made shorter{help}"));
+                    log::error(format_args!("memory ran out, unless a file was made shorter{help}"));
                 }
                 debug::on_error();
             }

@@ -4,14 +4,14 @@
 use super::channel::{End, Frame, How};
 use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
-use super::outlet::Outlet;
-use super::output::Output;
+use super::outlet::{Outlet, Show};
 use super::relay::Relay;
 use super::spawn::{Child, Children, MARKER};
-use crate::os::sys;
+use crate::os::poller::Poller;
+use crate::os::{family, sys};
 use libc::{c_int, pollfd};
-use std::io::{PipeReader, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 mod agent;
@@ -24,9 +24,6 @@ pub use agent::Link;
 const TICK: Duration = Duration::from_millis(100);
 /// How long killed processes may take to disappear (they may be writing a core file).
 const REAPING: Duration = Duration::from_secs(10);
-
-/// The job has failed if the kernel refuses to poll this often in a row, with a millisecond between. A guess.
-const MOST_REFUSED: u32 = 500;
 
 /// How to supervise.
 pub struct Options {
@@ -72,7 +69,10 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     let mut link = options.link.take();
     let streams: Vec<_> = list.iter_mut().map(|child| (child.rank, std::mem::take(&mut child.streams))).collect();
     let output = match &mut link {
-        None => Output::new(streams.into_iter(), options.tag, options.prompts).map(Outlet::Own),
+        None => {
+            let show = Show { tag: options.tag, prompts: options.prompts, nodes: header.nodes() };
+            Outlet::own(streams.into_iter(), show)
+        }
         Some(link) => Relay::new(link.channel(), streams.into_iter()).map(Outlet::Launcher),
     };
     let prepared = output.and_then(|output| {
@@ -103,7 +103,8 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
         received: [[0; 2]; 32],
         link,
         failed: false,
-        refused: 0,
+        poller: Poller::default(),
+        blind: false,
     };
     supervisor.until_all_ended();
     supervisor.clear_up();
@@ -118,8 +119,37 @@ struct Supervised {
     ended: bool,
     // The node's process, once it has joined: `child`, or another one if `child` is a wrapper around it.
     process: Option<i32>,
-    // Becomes readable when the node behind a wrapper ends.
-    inner: Option<OwnedFd>,
+    // The node itself, if `child` is a wrapper around it.
+    inner: Option<Inner>,
+}
+
+// How the end of a node behind a wrapper is seen.
+enum Inner {
+    // A descriptor is readable then.
+    Watched(OwnedFd),
+    // The kernel refuses such descriptors. So the supervisor looks for the process now and then.
+    Looked(i32),
+}
+
+impl Inner {
+    fn new(pid: i32) -> Inner {
+        sys::pidfd(pid).map_or(Inner::Looked(pid), Inner::Watched)
+    }
+
+    fn descriptor(&self) -> Option<&OwnedFd> {
+        match self {
+            Inner::Watched(fd) => Some(fd),
+            Inner::Looked(_) => None,
+        }
+    }
+
+    // `tie`: the node's, which the kernel knows by process. `is_ready`: what poll(2) said of a descriptor.
+    fn has_ended(&self, tie: BorrowedFd, is_ready: impl Fn(i32) -> bool) -> bool {
+        match self {
+            Inner::Watched(fd) => is_ready(fd.as_raw_fd()),
+            Inner::Looked(pid) => sys::tied_to(tie) != Some(*pid) || family::is_zombie(*pid),
+        }
+    }
 }
 
 impl Supervised {
@@ -134,7 +164,7 @@ impl Supervised {
             && let Some(pid) = sys::tied_to(self.child.tie.as_fd())
         {
             self.process = Some(pid);
-            self.inner = if pid == self.child.pid { None } else { sys::pidfd(pid).ok() };
+            self.inner = (pid != self.child.pid).then(|| Inner::new(pid));
         }
     }
 
@@ -173,8 +203,9 @@ struct Supervisor {
     link: Option<Link>,
     // A node has failed without leaving a code.
     failed: bool,
-    // The number of polls in a row that the kernel has refused.
-    refused: u32,
+    poller: Poller,
+    // The kernel tells this process nothing of the nodes.
+    blind: bool,
 }
 
 impl Supervisor {
@@ -187,6 +218,9 @@ impl Supervisor {
             self.look_at_time(now);
             for step in self.ending.steps(now) {
                 self.do_step(step, &mut killed_at);
+            }
+            if self.blind && killed_at.is_some() {
+                return; // it was told, and their ends would not be seen
             }
             if killed_at.is_some_and(|at| now > at + REAPING) {
                 self.report("some nodes cannot be killed; leaving them to the system");
@@ -244,10 +278,13 @@ impl Supervisor {
         if self.output.is_clogged() {
             self.ending.extend(now);
         }
+        if self.output.is_queueing() {
+            self.ending.await_turns(now);
+        }
         let mut set = vec![readable(&self.signals)];
         set.extend(self.options.exec_errors.as_ref().map(readable));
         set.extend(self.options.guard.as_ref().map(readable));
-        set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref().map(readable)));
+        set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref()?.descriptor().map(readable)));
         self.output.interests(&mut set);
         if let Some(link) = &self.link {
             link.interests(&mut set);
@@ -270,28 +307,31 @@ impl Supervisor {
             self.take_signals();
         }
         self.take_ends();
-        let inner_is_ready = |node: &Supervised| node.inner.as_ref().is_some_and(|fd| is_ready(fd.as_raw_fd()));
-        let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_is_ready(&self.nodes[*at])).collect();
+        let inner_has_ended = |node: &Supervised| node.inner.as_ref().is_some_and(|inner| inner.has_ended(node.child.tie.as_fd(), is_ready));
+        let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_has_ended(&self.nodes[*at])).collect();
         inner.into_iter().for_each(|at| self.inner_ended(at));
         set
     }
 
-    // If the kernel refuses to poll for long, the supervisor learns nothing of the nodes. That ends the job, with a
-    // line.
     fn poll(&mut self, set: &mut [pollfd], timeout: Option<Duration>) {
-        let Err(error) = sys::poll(set, timeout) else {
-            self.refused = 0;
+        if let Err(error) = self.poller.poll(set, timeout) {
+            self.go_blind(&error);
+        }
+    }
+
+    // The kernel tells this process nothing of the nodes. That ends the job, with a line.
+    fn go_blind(&mut self, error: &io::Error) {
+        if std::mem::replace(&mut self.blind, true) {
             return;
-        };
-        self.refused += 1;
-        if self.refused == MOST_REFUSED {
-            self.header.record_exit(1);
-            let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
-            if self.nodes.iter().all(|node| node.ended) {
-                self.report(&line);
-            } else {
-                self.ending.crash(Instant::now(), u32::MAX, line);
-            }
+        }
+        let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
+        self.header.record_exit(1);
+        if self.tell_failure(1, &line) {
+            self.ending.abandoned(Instant::now()); // what the launcher says may not be heard
+        } else if self.nodes.iter().all(|node| node.ended) {
+            self.report(&line);
+        } else {
+            self.ending.crash(Instant::now(), u32::MAX, line);
         }
     }
 
@@ -330,7 +370,12 @@ impl Supervisor {
     }
 
     fn take_ends(&mut self) {
-        while let Some((pid, status)) = sys::reap() {
+        loop {
+            let (pid, status) = match sys::reap() {
+                Ok(Some(ended)) => ended,
+                Ok(None) => return,
+                Err(error) => return self.go_blind(&error),
+            };
             let header = self.header;
             let is_inner = |node: &Supervised| node.child_gone && node.process == Some(pid);
             let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
@@ -423,6 +468,7 @@ impl Supervisor {
         for node in self.nodes.iter_mut().filter(|node| !node.ended) {
             waiting |= header.record(node.child.rank).phase() == Phase::Unborn;
             node.look();
+            waiting |= matches!(node.inner, Some(Inner::Looked(_)));
         }
         let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined {

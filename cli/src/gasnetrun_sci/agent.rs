@@ -14,6 +14,7 @@ use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::boot::HANDOFF;
 use gasnet_sci::job::limits;
+use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::topology::Bind;
 use gasnet_sci::os::{cgroup, host, sys};
 use gasnet_sci::supervise::channel::{self, Channel, Frame, Hello};
@@ -98,12 +99,7 @@ fn serve(job: &mut Option<u64>) -> Result<i32, String> {
     *job = Some(start.id);
     match prepare(start) {
         Ok(part) => part.run(channel, guard),
-        Err(stop) => {
-            let line = stop.text().strip_prefix(&format!("{NAME}: ")).unwrap_or(stop.text()).to_string();
-            channel.send(&Frame::Failed(stop.status(), line));
-            drain(&mut channel);
-            Ok(1)
-        }
+        Err(stop) => refuse(&mut channel, &stop),
     }
 }
 
@@ -129,11 +125,12 @@ enum Told {
 // Until it is told, it says each second how loaded this host is: other hosts may be slow to answer.
 fn wait_for_start(channel: &mut Channel) -> Result<Told, String> {
     let until = Instant::now() + PATIENCE;
+    let mut poller = Poller::default();
     while !channel.is_over() && channel.silence(Instant::now()) < SILENCE && Instant::now() < until {
         let mut set = Vec::new();
         channel.interests(&mut set);
         let next = channel.next_beat().saturating_duration_since(Instant::now());
-        let _ = sys::poll(&mut set, Some(next));
+        poller.poll(&mut set, Some(next)).map_err(|error| format!("cannot hear of the launcher: {error}"))?;
         channel.flush();
         if channel.next_beat() <= Instant::now() {
             channel.send(&Frame::Load(load()));
@@ -238,7 +235,7 @@ impl Part {
         let made = JobHeader::create(nodes).map_err(|error| format!("no memory for the job: {error}"));
         let (memory, header): (OwnedFd, JobHeader) = match made {
             Ok(made) => made,
-            Err(problem) => return refuse(&mut channel, problem),
+            Err(problem) => return refuse(&mut channel, &Stop::new(1, problem)),
         };
         header.set_memory_number(memory.as_raw_fd());
         header.set_hosts(self.start.host, &self.start.hosts, self.start.secret);
@@ -246,18 +243,18 @@ impl Part {
         if self.start.matrix
             && let Err(stop) = self.job.make_parts(&header)
         {
-            return refuse(&mut channel, stop.text().to_string());
+            return refuse(&mut channel, &stop);
         }
         let mut stdin = None;
         if header.is_local(0) {
             match io::pipe().and_then(|(read, write)| sys::redirect(read.as_fd(), 0).map(|()| write)) {
                 Ok(write) => stdin = Some(write),
-                Err(error) => return refuse(&mut channel, format!("no pipe for stdin: {error}")),
+                Err(error) => return refuse(&mut channel, &Stop::new(1, format!("no pipe for stdin: {error}"))),
             }
         }
         let (children, exec_errors) = match self.job.start(&header, &memory, 0, None) {
             Ok(started) => started,
-            Err(stop) => return refuse(&mut channel, stop.text().to_string()),
+            Err(stop) => return refuse(&mut channel, &stop),
         };
         let timeout = Duration::from_secs_f64(self.config.hosts.link_timeout);
         let ranks = self.start.ranks();
@@ -274,8 +271,11 @@ impl Part {
     }
 }
 
-fn refuse(channel: &mut Channel, problem: String) -> Result<i32, String> {
-    channel.send(&Frame::Failed(1, problem));
+// Tells the launcher why there are no nodes here, and that nothing is left here. It need not wait for this process then.
+fn refuse(channel: &mut Channel, stop: &Stop) -> Result<i32, String> {
+    let line = stop.text().strip_prefix(&format!("{NAME}: ")).unwrap_or(stop.text()).to_string();
+    channel.send(&Frame::Failed(stop.status(), line));
+    channel.send(&Frame::Done(None));
     drain(channel);
     Ok(1)
 }

@@ -5,7 +5,9 @@
 //!
 //! Must not know: jobs, what frames say that are not for itself.
 
-use super::reach::{Inherited, fate};
+use super::reach::{End, Inherited, end_of, fate};
+use gasnet_sci::base::log;
+use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{Channel, Frame};
 use libc::pollfd;
@@ -14,11 +16,11 @@ use std::fs::File;
 use std::io::{ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::process::{Child, ExitStatus};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// How long commands may take to end once their input has.
-const LEAVING: Duration = Duration::from_millis(700);
+/// How long commands may take to end once their input has. The launcher does not wait for a branch for longer.
+pub const LEAVING: Duration = Duration::from_millis(400);
 /// How long after the end of its output a command's status is waited for.
 const STATUS: Duration = Duration::from_millis(300);
 /// Between two looks for a status.
@@ -29,7 +31,7 @@ const PIECE: usize = 64 << 10;
 struct Reached {
     host: u32,
     child: Child,
-    status: Option<ExitStatus>,
+    status: Option<End>,
     // The agent's side of its pipes; `None`: it has ended.
     input: Option<File>,
     output: Option<File>,
@@ -114,13 +116,13 @@ impl Reached {
         let is_over = self.output_ended.is_some_and(|at| self.status.is_some() || at.elapsed() > STATUS);
         if is_over && !self.told {
             self.told = true;
-            launcher.send(&Frame::Gone(self.host, fate(self.status)));
+            launcher.send(&Frame::Gone(self.host, fate(self.status.as_ref())));
         }
     }
 
     fn is_running(&mut self) -> bool {
         if self.status.is_none() {
-            self.status = self.child.try_wait().ok().flatten();
+            self.status = end_of(&mut self.child);
         }
         self.status.is_none()
     }
@@ -153,6 +155,7 @@ struct Branch {
     paused: bool,
     inherited: Inherited,
     reached: Vec<Reached>,
+    poller: Poller,
 }
 
 /// Serves the launcher until it needs this branch no more. `silence`: how long it may say nothing. `guard`: readable when this
@@ -161,7 +164,8 @@ pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>) {
     let inherited = Inherited::now();
     let hard = inherited.descriptors.1;
     sys::set_descriptor_limit((hard, hard)); // three for each host; what this process starts gets what it has inherited
-    let mut branch = Branch { launcher, silence, paused: false, inherited, reached: Vec::new() };
+    let (reached, poller) = (Vec::new(), Poller::default());
+    let mut branch = Branch { launcher, silence, paused: false, inherited, reached, poller };
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN); // pipes of commands that have ended
     while branch.turn(guard) {}
     branch.clear_up();
@@ -179,7 +183,10 @@ impl Branch {
         if self.reached.iter().any(|reached| reached.output_ended.is_some() && !reached.told) {
             due = due.min(LOOK);
         }
-        let _ = sys::poll(&mut set, Some(due)); // the next turn tries again
+        if let Err(error) = self.poller.poll(&mut set, Some(due)) {
+            log::error(format_args!("the branch cannot hear of the launcher: {error}"));
+            return false;
+        }
         self.launcher.flush();
         self.launcher.beat(Instant::now());
         let mut frames = Ok(Vec::new());

@@ -11,6 +11,8 @@ use super::place::{self, Place};
 use super::registry::{self, Entry, Role};
 use super::stop::Stop;
 use gasnet_sci::base::config::Config;
+use gasnet_sci::base::log;
+use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{Frame, WINDOW};
 use gasnet_sci::supervise::ending::{Ending, Step};
@@ -20,7 +22,6 @@ use gasnet_sci::supervise::spawn;
 use gasnet_sci::supervise::supervisor::OVERDUE;
 use libc::{c_int, pollfd};
 use remote::{Command, Remote, State};
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -130,8 +131,6 @@ struct Director {
     // Whether the agents have been told their parts.
     told: bool,
     output: Output,
-    // Output of nodes that waits, because the reader is slow, with the numbers of its streams.
-    waiting: VecDeque<(i32, Vec<u8>)>,
     // Which of stdout and stderr agents have been told is closed.
     shut: [bool; 2],
     input: input::Input,
@@ -143,6 +142,7 @@ struct Director {
     code: Option<u8>,
     failed: bool,
     killed_at: Option<Instant>,
+    poller: Poller,
     // Whether a node has joined.
     joined: bool,
     // Until an agent has ended: those that are left remove it if this process is killed.
@@ -161,11 +161,11 @@ impl Director {
         sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
         let order = &plan.order;
         let tag = order.output == Destination::Here { tag: true };
-        let mut output = Output::new(std::iter::empty(), tag, 0)?;
+        let mut output = Output::new(order.nodes)?;
         if !matches!(order.output, Destination::Files(_)) {
             for (rank, stream) in (0..order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
                 let text = if tag { format!("[{rank}] ") } else { String::new() };
-                output.add_fed(fed(rank, stream), stream.into(), text, rank == 0);
+                output.add_fed(fed(rank, stream), stream.into(), text, rank == 0, Some(log::name(rank, order.nodes)));
             }
         }
         let ending = Ending::new(order.nodes, Duration::from_secs_f64(config.exit_seconds(order.nodes)));
@@ -180,7 +180,6 @@ impl Director {
             remotes,
             told: false,
             output,
-            waiting: VecDeque::new(),
             shut: [false; 2],
             input: input::Input::new()?,
             signals: set.descriptor()?,
@@ -191,6 +190,7 @@ impl Director {
             code: None,
             failed: false,
             killed_at: None,
+            poller: Poller::default(),
             joined: false,
             registered: None,
             matrix: None,
@@ -209,8 +209,7 @@ impl Director {
     }
 
     fn run(&mut self) -> i32 {
-        let is_waiting = |own: &Director| !own.waiting.is_empty() && own.requested.is_none();
-        while self.remotes.iter().any(|remote| !remote.is_over()) || is_waiting(self) {
+        while self.remotes.iter().any(|remote| !remote.is_over()) {
             self.start_more();
             self.tell();
             self.turn();
@@ -259,7 +258,7 @@ impl Director {
     fn start(&mut self, at: usize) -> Result<(), String> {
         let stderr = self.remotes[at].start(&self.command, self.start_timeout)?;
         let tag = format!("{NAME}: {}: ", self.remotes[at].name);
-        let _ = self.output.add_pipe(stderr, 1, tag, false);
+        let _ = self.output.add_pipe(stderr, 1, tag, false, None);
         Ok(())
     }
 
@@ -282,8 +281,8 @@ impl Director {
         dues.push(self.input.due(now));
         dues.push(self.killed_at.map(|at| at + REAPING).filter(|at| *at > now));
         let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
-        if sys::poll(&mut set, due).is_err() {
-            return; // the next turn tries again; silence has its limits
+        if let Err(error) = self.poller.poll(&mut set, due) {
+            return self.give_up(&error);
         }
         self.output.transfer(&set);
         if set[0].revents != 0 {
@@ -301,14 +300,27 @@ impl Director {
         self.pass_on();
     }
 
-    // Tells agents that their nodes' output has been taken, while there is room for more; and which streams nobody reads any more.
+    // The kernel tells this process nothing of the hosts. That ends the job, with a line.
+    fn give_up(&mut self, error: &io::Error) {
+        self.record(1);
+        self.report(&format!("cannot hear of the hosts: {error}; ending the job, what the nodes print may be lost"));
+        self.send_all(&Frame::Kill);
+        self.remotes.iter_mut().filter(|remote| !remote.is_over()).for_each(Remote::abandon);
+    }
+
+    // Shows what nodes have printed. Tells agents that it has been taken, while there is room for more; whose output must wait; and
+    // which streams nobody reads any more.
     fn answer(&mut self) {
-        while !self.output.is_clogged()
-            && let Some((number, bytes)) = self.waiting.pop_front()
-        {
-            self.output.feed(number, &bytes);
+        self.output.settle();
+        for (number, hold) in self.output.turns() {
+            let (rank, stream) = node_of(number);
+            let frame = Frame::Hold(rank, stream, hold);
+            let of_host = |remote: &&mut Remote| remote.state == State::Running && remote.ranks.contains(&rank);
+            self.remotes.iter_mut().filter(of_host).for_each(|remote| remote.send(&frame));
         }
-        self.output.hold_prompts(self.output.is_clogged() || !self.waiting.is_empty());
+        if self.output.is_queueing() {
+            self.ending.await_turns(Instant::now());
+        }
         if self.output.is_clogged() {
             self.ending.extend(Instant::now());
         } else {
@@ -366,11 +378,6 @@ impl Director {
         }
     }
 
-    // Brings bytes of a stream, none: it has ended, behind all that waits.
-    fn bring(&mut self, rank: u32, stream: u8, bytes: Vec<u8>) {
-        self.waiting.push_back((fed(rank, stream), bytes));
-    }
-
     fn send_all(&mut self, frame: &Frame) {
         self.remotes.iter_mut().filter(|remote| remote.state == State::Running).for_each(|remote| remote.send(frame));
     }
@@ -426,6 +433,12 @@ impl Director {
 
 fn fed(rank: u32, stream: u8) -> i32 {
     FED + rank as i32 * 2 + i32::from(stream)
+}
+
+// The rank and the stream of such a number.
+fn node_of(number: i32) -> (u32, u8) {
+    let number = (number - FED) as u32;
+    (number / 2, (number % 2) as u8)
 }
 
 fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {

@@ -103,7 +103,7 @@ fn places(order: &Order, mapping: Option<&Mapping>, ranks: &[u32]) -> Result<Vec
             return Ok(Vec::new());
         }
         Err(problem) => {
-            let text = format!("{NAME}: --bind: {problem}: start fewer nodes, or without --bind");
+            let text = format!("{NAME}: --bind: {problem}: start fewer nodes, or with a smaller -c, or without --bind");
             return Err(Stop::new(1, text));
         }
     };
@@ -371,24 +371,16 @@ impl Job {
     // Runs in the new process.
     fn become_program(&self, start: Start<'_>, rank: u32, lifeline: OwnedFd) -> ! {
         let mut report = File::from(OwnedFd::from(start.exec_report));
-        let line = match self.prepare_and_execute(start.header, start.memory, rank, lifeline) {
-            Ok((path, error)) => match error.raw_os_error() {
-                Some(libc::ENOENT) => {
-                    format!("cannot run {path}: its interpreter (#! line or ELF loader) does not exist")
-                }
-                Some(libc::ENOEXEC) => {
-                    format!("cannot run {path}: it is no program for this machine, nor a script with a #! line")
-                }
-                Some(libc::EACCES) => {
-                    format!("cannot run {path}: {error}; its file system may be mounted noexec")
-                }
-                _ => format!("cannot run {path}: {error}"),
-            },
-            Err(problem) => format!("node {rank}: {problem}"),
+        let (status, line) = match self.prepare_and_execute(start.header, start.memory, rank, lifeline) {
+            Ok((path, error)) => {
+                let (status, why) = program::refusal(Path::new(&path), &error);
+                (status, format!("cannot run {path}: {why}"))
+            }
+            Err(problem) => (NOT_EXECUTABLE, format!("node {rank}: {problem}")),
         };
-        let bytes: Vec<u8> = std::iter::once(NOT_EXECUTABLE).chain(line.into_bytes()).chain([b'\n']).collect();
+        let bytes: Vec<u8> = std::iter::once(status).chain(line.into_bytes()).chain([b'\n']).collect();
         let _ = report.write_all(&bytes);
-        sys::exit_now(NOT_EXECUTABLE.into())
+        sys::exit_now(status.into())
     }
 
     // Returns only on failure: the program that could not be executed and the error, or the step before that failed.

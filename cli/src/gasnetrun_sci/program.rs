@@ -3,7 +3,7 @@
 use super::cli::NAME;
 use super::stop::Stop;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,31 @@ fn path() -> Vec<PathBuf> {
     #[allow(clippy::disallowed_methods)] // a path of the user's shell, not a setting of ours
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).collect()
+}
+
+/// Why the system did not execute `file`, and the exit status for that. The words are those of [`find`], which may have looked on
+/// another host.
+pub fn refusal(file: &Path, error: &io::Error) -> (u8, String) {
+    if let Err(found) = runnable(file) {
+        return found;
+    }
+    let why = match error.raw_os_error() {
+        Some(libc::ENOENT) => format!("its interpreter ({}) does not exist", interpreter(file)),
+        Some(libc::ENOEXEC) => "it is no program for this machine, nor a script with a #! line".into(),
+        Some(libc::EACCES) => format!("{error}; its file system may be mounted noexec"),
+        _ => error.to_string(),
+    };
+    (NOT_EXECUTABLE, why)
+}
+
+// What the system runs in front of a program: what its #! line names, or the loader of a program that is no script.
+fn interpreter(file: &Path) -> String {
+    let mut head = Vec::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(256).read_to_end(&mut head));
+    let line =
+        head.strip_prefix(b"#!").filter(|_| read.is_ok()).and_then(|rest| rest.split(|byte| *byte == b'\n').next());
+    let word = line.and_then(|line| String::from_utf8_lossy(line).split_whitespace().next().map(String::from));
+    word.map_or("its ELF loader".into(), |word| format!("{word}, by its #! line"))
 }
 
 fn runnable(file: &Path) -> Result<(), (u8, String)> {

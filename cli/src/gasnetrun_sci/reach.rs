@@ -62,9 +62,22 @@ fn leave_terminal() {
     }
 }
 
+/// The end of a command; an error: the kernel does not tell, and it counts as ended.
+pub type End = io::Result<ExitStatus>;
+
+/// The command's end, if it has ended.
+pub fn end_of(child: &mut Child) -> Option<End> {
+    child.try_wait().transpose()
+}
+
 /// How a command has ended. `None`: it runs, but has closed its output.
-pub fn fate(status: Option<ExitStatus>) -> String {
-    match status.map(|status| (status.code(), status.signal())) {
+pub fn fate(end: Option<&End>) -> String {
+    let status = match end {
+        Some(Err(error)) => return format!("cannot be waited for: {error}"),
+        Some(Ok(status)) => Some((status.code(), status.signal())),
+        None => None,
+    };
+    match status {
         Some((Some(code), _)) => format!("ended with status {code}"),
         Some((_, Some(signal))) => format!("was killed by signal {}", signal_name(signal)),
         _ => "has closed its output".into(),

@@ -58,7 +58,7 @@ pub struct Start {
     reader_leaves: bool,
     reader_waits: Duration,
     joined: bool,
-    refused_call: Option<i64>,
+    refused_call: Option<(i64, i32)>,
 }
 
 /// The outcome of a job, as the user sees it.
@@ -149,6 +149,12 @@ impl Start {
         self
     }
 
+    /// Waits for so many nodes to be `ready` before it plays the user.
+    pub fn of_nodes(mut self, nodes: u32) -> Start {
+        self.nodes = nodes as usize;
+        self
+    }
+
     /// Starts the job with these signals ignored.
     pub fn with_ignored(mut self, signals: &[i32]) -> Start {
         self.ignored = signals.into();
@@ -157,7 +163,13 @@ impl Start {
 
     /// Makes the kernel refuse this system call (EPERM) to all processes of the job, as container runtimes do.
     pub fn with_call_refused(mut self, call: i64) -> Start {
-        self.refused_call = Some(call);
+        self.refused_call = Some((call, libc::EPERM));
+        self
+    }
+
+    /// Makes the kernel one that does not know this system call (ENOSYS).
+    pub fn with_call_missing(mut self, call: i64) -> Start {
+        self.refused_call = Some((call, libc::ENOSYS));
         self
     }
 
@@ -238,14 +250,14 @@ impl Start {
     }
 }
 
-// Installs a filter that answers EPERM to one system call. Async-signal-safe.
-fn refuse_call(call: i64) -> std::io::Result<()> {
+// Installs a filter that answers one system call with this error. Async-signal-safe.
+fn refuse_call((call, error): (i64, i32)) -> std::io::Result<()> {
     use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
     let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut steps = [
         step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0), // the call's number is the first word of the data that a filter sees
         step(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call as u32),
-        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | error as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };

@@ -8,19 +8,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// `script` on these hosts, with more options.
-fn on(nodes: u32, options: &[&str], script: &str) -> Start {
+pub fn on(nodes: u32, options: &[&str], script: &str) -> Start {
     let mut start = launched(nodes, script).with_env("GASNET_SCI_RSH", &rsh());
     start.insert_option(options);
     start
 }
 
-fn expect_line(outcome: &Outcome, parts: &[&str]) {
+pub fn expect_line(outcome: &Outcome, parts: &[&str]) {
     let found = outcome.err.lines().any(|line| parts.iter().all(|part| line.contains(part)));
     assert!(found, "no line with {parts:?} in {outcome:?}");
 }
 
 /// A command that reaches hosts by a shell script of its own; `$@` is the host and what to run there.
-fn rsh_script(name: &str, text: &str) -> String {
+pub fn rsh_script(name: &str, text: &str) -> String {
     write_script(&scratch(name).join("rsh"), &format!("#!/bin/sh\n{text}\n"), 0o755)
 }
 
@@ -154,76 +154,6 @@ fn every_node_runs_in_the_launchers_directory_with_its_environment() {
     assert_eq!((outcome.status, lines), (0, expected), "{outcome:?}");
 }
 
-// --- what goes wrong at the start ----------------------------------------------------------------
-
-#[test]
-fn a_host_that_cannot_be_reached_is_named_with_what_the_command_said() {
-    let far =
-        rsh_script("unknown", "[ $1 = good ] || { echo \"cannot resolve $1\" >&2; exit 255; }; shift; exec \"$@\"");
-    let outcome = run(on(2, &["--host", "good,bad"], "join exit:0").with_env("GASNET_SCI_RSH", &far));
-    assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{outcome:?}");
-    expect_line(&outcome, &["bad: cannot resolve bad"]);
-    expect_line(&outcome, &["host bad: '", "ended with status 255 before the agent answered"]);
-}
-
-#[test]
-fn a_host_that_does_not_answer_is_named() {
-    let far = rsh_script("silent", "[ $1 = good ] || { echo Welcome; exec sleep 1000; }; shift; exec \"$@\"");
-    let start = on(2, &["--host", "good,bad"], "join exit:0").with_env("GASNET_SCI_RSH", &far);
-    let outcome = run(start.with_env("GASNET_SCI_START_TIMEOUT", "5"));
-    assert_eq!(outcome.status, 1, "{outcome:?}");
-    expect_line(&outcome, &["host bad did not answer within 5 s", "printed 'Welcome'"]);
-}
-
-#[test]
-fn what_a_login_shell_prints_does_no_harm() {
-    let far = rsh_script("chatty", "shift; echo Welcome to this host; echo news >&2; exec \"$@\"");
-    let outcome = run(on(2, &["--host", "a,b"], "join exchange:2 exit:0").with_env("GASNET_SCI_RSH", &far));
-    assert_eq!((outcome.status, outcome.out.as_str()), (0, ""), "{outcome:?}");
-    expect_line(&outcome, &["gasnetrun_sci: a: news"]);
-}
-
-#[test]
-fn another_version_is_refused_with_both() {
-    let hello = "\\0GSCIAG\\n\\046\\0\\0\\0\\001\\0\\0\\0\\001\\0\\0\\0\\003\\0\\0\\0\\100\\0\\003\\0\\xc1\\x05\\0\\0\\005\\0\\0\\0000.0.1\\001\\0\\0\\0b\\144\\0\\0\\0\\0\\0\\0\\0";
-    let hello = hello.replace("\\xc1", "\\301").replace("\\x05", "\\005");
-    let far =
-        rsh_script("old", &format!("[ $1 = old ] && {{ printf '{hello}'; exec sleep 1000; }}; shift; exec \"$@\""));
-    let outcome = run(on(2, &["--host", "new,old"], "join exit:0").with_env("GASNET_SCI_RSH", &far));
-    assert_eq!(outcome.status, 1, "{outcome:?}");
-    let own = concat!("this launcher is ", env!("CARGO_PKG_VERSION"));
-    expect_line(&outcome, &["host old has gasnet-sci 0.0.1 (channel 1, hand-off 3", own]);
-}
-
-#[test]
-fn programs_and_directories_that_a_host_lacks_are_named_with_the_host() {
-    let directory = scratch("gone");
-    let far = rsh_script("rm", &format!("[ $1 = b ] && rmdir {}; shift; exec \"$@\"", directory.display()));
-    // The launcher is in a directory that is there no more.
-    let start = on(2, &["--host", "a,b"], "join exit:0").with_env("GASNET_SCI_RSH", &far).in_directory(&directory);
-    let outcome = run(start);
-    assert_eq!(outcome.status, 1, "{outcome:?}");
-    assert!(outcome.err.contains("current directory") || outcome.err.contains("cannot enter"), "{outcome:?}");
-    let script = write_script(&scratch("no-interpreter").join("x"), "#!/nonsuch/shell\n", 0o755);
-    let mut start = Start::launcher(&["-n", "2", "--host", "a,b", &script]);
-    start = start.with_env("GASNET_SCI_RSH", &rsh());
-    let outcome = run(start);
-    assert_eq!(outcome.status, 126, "{outcome:?}");
-    expect_line(&outcome, &["host ", "cannot run", "interpreter"]);
-}
-
-#[test]
-fn limits_of_a_host_are_named() {
-    let conf = scratch("agent-conf").join("agent.conf");
-    for (text, part) in [("processes = 2\n", "too many processes"), ("users = nobody-at-all", "may not run nodes here")]
-    {
-        fs::write(&conf, text).unwrap();
-        let outcome = run(hosted(6, "join exit:0").with_env("GASNET_SCI_AGENT_CONF", conf.to_str().unwrap()));
-        assert_eq!(outcome.status, 1, "{outcome:?}");
-        expect_line(&outcome, &["host ", part, "agent.conf"]);
-    }
-}
-
 // --- ends ----------------------------------------------------------------------------------------
 
 #[test]
@@ -260,6 +190,11 @@ fn with_agents(mark: &str, act: impl Fn(&[i32]) + Send + Sync) -> (Outcome, Dura
     });
     assert!(done, "{outcome:?}");
     (outcome, acted_at.elapsed())
+}
+
+fn parent(pid: i32) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 fn send(pid: i32, signal: i32) {
@@ -311,11 +246,7 @@ fn a_host_that_is_lost_while_the_job_ends_is_named() {
         if found.is_empty() && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
             found = agents("SCI_MARK=late\0");
             // The nodes have a second until they are asked, and much longer until they are killed.
-            let stat = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            let parent = |pid: &i32| -> i32 {
-                stat(pid).rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap()
-            };
-            let guards: Vec<i32> = found.iter().copied().filter(|pid| !found.contains(&parent(pid))).collect();
+            let guards: Vec<i32> = found.iter().copied().filter(|pid| !found.contains(&parent(*pid))).collect();
             std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(2500));
                 guards.iter().for_each(|pid| _ = gasnet_sci::os::sys::kill(*pid, libc::SIGKILL));
@@ -345,13 +276,33 @@ fn a_command_that_is_killed_ends_the_job_though_its_agent_lives() {
         if !done && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
             done = true;
             let agent = agents("SCI_MARK=above\0")[0];
-            let stat = fs::read_to_string(format!("/proc/{agent}/stat")).unwrap();
-            let parent = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap().parse().unwrap();
-            send(parent, libc::SIGKILL);
+            send(parent(agent), libc::SIGKILL);
         }
     });
     assert_eq!(outcome.status, 1, "{outcome:?}");
     expect_line(&outcome, &["the agent on host ", "killed by signal 9 (SIGKILL)"]);
+}
+
+/// The command stays above the agent, as ssh does, and is stopped.
+#[test]
+fn a_command_that_is_stopped_does_not_keep_the_launcher() {
+    let far = rsh_script("asleep", "shift; \"$@\"; exit $?");
+    let start =
+        hosted(4, "join attach fence ready spin").with_env("GASNET_SCI_RSH", &far).with_env("SCI_MARK", "asleep");
+    let mut launcher = 0;
+    let outcome = driver::run_watched(start, |out| {
+        if launcher == 0 && out.windows(6).filter(|word| *word == b"ready\n").count() == 4 {
+            let found = agents("SCI_MARK=asleep\0");
+            let commands: Vec<i32> =
+                found.iter().map(|pid| parent(*pid)).filter(|parent| !found.contains(parent)).collect();
+            assert_eq!(commands.len(), 2, "{found:?}");
+            commands.iter().for_each(|pid| send(*pid, libc::SIGSTOP));
+            launcher = parent(commands[0]);
+            send(launcher, libc::SIGTERM);
+        }
+    });
+    assert_eq!(outcome.status, 143, "{outcome:?}");
+    assert!(!outcome.err.contains("lost") && !outcome.err.contains("heard"), "{outcome:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use super::driver::NODE;
 use super::suite::conformance;
 use gasnet_sci::base::config::{Config, signal_number};
+use gasnet_sci::base::{fatal, log};
 use gasnet_sci::boot::{self, Bootstrap, Joined, Key};
 use gasnet_sci::job::killed::ThisHost;
 use gasnet_sci::job::{self, Phase, exit, signals};
@@ -82,6 +83,8 @@ fn perform(name: &str, value: &str) {
         // SAFETY: `_exit` takes an integer and ends the process.
         "_exit" => unsafe { libc::_exit(number()) },
         "fatal" => job::fatal(format_args!("told")),
+        "give_up" => fatal::give_up(format_args!("lost")),
+        "advise" => log::advise(value),
         "panic" => panic!("panicked here"),
         "raise" => raise(signal(value)),
         "thread_raise" => drop(thread::spawn({
@@ -171,6 +174,11 @@ fn print_something(name: &str, value: &str) {
         "lines" => lines(value.parse().unwrap()),
         // One line of this many megabytes.
         "long" => (0..value.parse().unwrap()).for_each(|_| write_whole(&[b'y'; 1 << 20])),
+        // So many lines, each of the node's number three million times.
+        "long_lines" => (0..value.parse().unwrap()).for_each(|_| {
+            let digit = rank().to_string().into_bytes();
+            write_whole(&[digit.repeat(LONG), b"\n".to_vec()].concat());
+        }),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),
     }
@@ -351,6 +359,9 @@ fn write_to(fd: i32, mut bytes: &[u8]) {
 }
 
 const PIECE: usize = 1000;
+
+/// Bytes of a line of `long_lines`: more than any node's share of the launcher's memory.
+pub const LONG: usize = 3_000_000;
 
 // Every tenth line goes to stderr. Lines are written in pieces that end anywhere, as a stream's buffer does it. Those of
 // node 0 end with a line: one that it leaves unfinished is taken for a prompt, if this process is not scheduled for a tenth

@@ -242,6 +242,34 @@ fn megabytes_without_a_newline_from_every_node_end() {
 }
 
 #[test]
+fn lines_of_any_length_stay_unbroken_whoever_else_writes() {
+    for start in every(3, "join fence long_lines:4 exit:0") {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        let mut count = [0; 3];
+        for line in outcome.out.lines() {
+            let rank = usize::from(line.as_bytes()[0] - b'0');
+            let is_whole = line.len() == node::LONG && line.bytes().all(|byte| usize::from(byte - b'0') == rank);
+            assert!(is_whole, "{} bytes of node {rank}", line.len());
+            count[rank] += 1;
+        }
+        assert_eq!(count, [4; 3]);
+    }
+}
+
+#[test]
+fn a_line_that_is_not_ended_keeps_no_node_for_ever() {
+    // Node 0 ends its line only when the others have written more than the launcher keeps back.
+    for start in every(3, "join fence @0:long:3 @1,2:lines:60000 fence @0:buffer:end exit:0") {
+        let outcome = run(start);
+        assert_eq!(outcome.status, 0, "{}", outcome.err);
+        let lines: Vec<&str> = outcome.out.lines().collect();
+        assert_eq!(outcome.out.matches('y').count(), 3 << 20);
+        assert_eq!(lines.iter().filter(|line| line.starts_with("1 ") || line.starts_with("2 ")).count(), 2 * 54_000);
+    }
+}
+
+#[test]
 fn reader_of_both_streams_that_leaves_does_not_keep_the_job() {
     // The launcher finds out by node 0's second line. What it then reports of the crash has nowhere to go.
     let script = "join ignore:PIPE attach fence @0:lines:1 sleep_ms:300 @0:lines:1 sleep_ms:300 raise:ABRT";

@@ -111,6 +111,17 @@ fn nodes_end_with_mpirun() {
 }
 
 #[test]
+fn a_signal_of_mpirun_is_told_once_on_each_host() {
+    let Some(_one) = mpirun() else { return };
+    for (hosts, count) in [("", 1), ("r/2", 2)] {
+        let start = started(4, hosts, "join attach fence ready spin").of_nodes(4);
+        let outcome = run(start.with_signals(&[libc::SIGTERM]));
+        let lines = outcome.err.lines().filter(|line| line.contains("*** Caught a signal: SIGTERM(15) on node "));
+        assert_eq!(lines.count(), count, "{hosts}: {outcome:?}");
+    }
+}
+
+#[test]
 fn the_links_between_hosts_take_the_jobs_interface_and_ports() {
     let Some(_one) = mpirun() else { return };
     let on = |interface: &str, ports: &str| {

@@ -52,6 +52,7 @@ fn frame() -> impl Strategy<Value = Frame> {
         (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Said(host, bytes)),
         (any::<u32>(), ".*").prop_map(|(host, how)| Frame::Gone(host, how)),
         (any::<u32>(), bytes()).prop_map(|(rank, bytes)| Frame::Part(rank, bytes)),
+        (any::<u32>(), 0..2u8, any::<bool>()).prop_map(|(rank, stream, hold)| Frame::Hold(rank, stream, hold)),
     ]
 }
 
@@ -73,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..27u8, len in 0..200u32) {
+    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..28u8, len in 0..200u32) {
         let _ = Frame::decode(&bytes);
         // The same with a head that is right.
         let with_head: Vec<u8> = len.to_le_bytes().into_iter().chain([kind, 0, 0, 0]).chain(bytes).collect();

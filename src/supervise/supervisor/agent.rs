@@ -178,6 +178,11 @@ impl Supervisor {
                     relay.taken(count as usize);
                 }
             }
+            Frame::Hold(rank, stream, hold) => {
+                if let Outlet::Launcher(relay) = &mut self.output {
+                    relay.hold(rank, stream, hold);
+                }
+            }
             Frame::Shut(stream) => {
                 if let Outlet::Launcher(relay) = &mut self.output {
                     relay.shut(stream);

@@ -1,7 +1,7 @@
 //! What the supervisor does when all nodes have ended: no process of theirs stays, and no output is lost.
 
 use super::agent::Link;
-use super::{MOST_REFUSED, Supervisor, readable};
+use super::{Supervisor, readable};
 use crate::os::family;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,11 @@ impl Supervisor {
         while self.output.has_sources() || self.output.is_holding() {
             let now = Instant::now();
             if self.output.has_sources() && now >= give_up {
-                self.output.close_sources();
+                if self.output.give_way() {
+                    give_up = now + LINGER;
+                } else {
+                    self.output.close_sources();
+                }
                 continue;
             }
             let mut set = vec![readable(&self.signals)];
@@ -30,13 +34,15 @@ impl Supervisor {
             let dues = [self.output.has_sources().then_some(give_up), self.output.next(), beat];
             let due = dues.into_iter().flatten().min();
             self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
-            let heard_nothing = (1..MOST_REFUSED).contains(&self.refused);
-            if self.output.transfer(&set[own..]) || self.output.is_clogged() || heard_nothing {
+            if self.output.transfer(&set[own..]) || self.output.is_clogged() || self.poller.hopes() {
                 give_up = Instant::now() + LINGER;
             }
             self.serve_launcher(&set, &mut None);
             if set[0].revents != 0 && self.ends_by_signal() {
                 return; // the user did not want to wait for the slow reader
+            }
+            if self.poller.is_deaf() && !self.output.has_sources() {
+                return; // it was told; what the reader has not taken is lost
             }
             if set[1..own].iter().any(|guard| guard.revents != 0) {
                 return; // no process waits for this one any more

@@ -1,15 +1,18 @@
 //! The end of the launcher: what is still printed, what still runs, and the status.
 
+use super::super::branch;
 use super::super::matrix::Wanted;
 use super::remote::Remote;
 use super::{Director, entry, fed};
-use gasnet_sci::os::sys;
 use std::time::{Duration, Instant};
 
 /// How long the launcher waits for what the commands that started agents may still print.
 const LINGER: Duration = Duration::from_millis(200);
-/// How long a command that started an agent may run on when that has ended.
-const LEAVING: Duration = Duration::from_secs(1);
+/// How long a command that started an agent may run on when that has ended: longer than a connection takes to close, and so short
+/// that a launcher that got a signal leaves within a second, even if the command is stopped.
+const LEAVING: Duration = Duration::from_millis(500);
+const _: () = assert!(LINGER.as_millis() + LEAVING.as_millis() < 1000, "docs/hosts.md: it leaves within a second");
+const _: () = assert!(LEAVING.as_millis() > branch::LEAVING.as_millis(), "a branch ends its commands first");
 
 impl Director {
     // Shows the output that is still on its way, and waits for the commands that started agents.
@@ -33,7 +36,9 @@ impl Director {
             let mut set = vec![entry(&self.signals, libc::POLLIN)];
             self.output.interests(&mut set);
             let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
-            let _ = sys::poll(&mut set, due.into_iter().flatten().min());
+            if self.poller.poll(&mut set, due.into_iter().flatten().min()).is_err() && !self.output.has_sources() {
+                return; // it was told, or is told by the status; what the reader has not taken is lost
+            }
             if self.output.transfer(&set[1..]) || self.output.is_clogged() {
                 give_up = Instant::now() + LINGER;
             }

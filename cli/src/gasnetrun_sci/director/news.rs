@@ -1,7 +1,7 @@
 //! What agents and the user tell the launcher.
 
 use super::remote::State;
-use super::{Director, Remote};
+use super::{Director, Remote, fed};
 use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};
@@ -99,7 +99,7 @@ impl Director {
     fn abandon(&mut self, at: usize) {
         self.remotes[at].abandon();
         for rank in self.remotes[at].ranks.clone() {
-            [0, 1].into_iter().for_each(|stream| self.bring(rank, stream, Vec::new()));
+            [0, 1].into_iter().for_each(|stream| self.output.feed(fed(rank, stream), &[]));
         }
     }
 
@@ -116,7 +116,7 @@ impl Director {
             }
             (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
                 self.remotes[at].took(bytes.len());
-                self.bring(rank, stream, bytes);
+                self.output.feed(fed(rank, stream), &bytes);
             }
             (Frame::Taken(count), State::Running) => self.input.taken(count as usize),
             (Frame::Phase(rank, phase), State::Running) if is_own(rank) => {

@@ -1,7 +1,7 @@
 //! One host as the launcher sees it: the command that reaches it, its agent, and how far that is.
 
 use super::super::place::Load;
-use super::super::reach::{Inherited, fate};
+use super::super::reach::{End, Inherited, end_of, fate};
 use super::AGENT;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::{host, sys};
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io::PipeReader;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::process::{Child, ExitStatus};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// How agents are started.
@@ -131,7 +131,7 @@ pub struct Remote {
     // The same: how its command has ended, as the branch says.
     gone: Option<String>,
     child: Option<Child>,
-    status: Option<ExitStatus>,
+    status: Option<End>,
     answer_by: Option<Instant>,
     // Bytes of output that have come, and that the agent has not been told of.
     unanswered: u32,
@@ -273,7 +273,7 @@ impl Remote {
         if self.status.is_none()
             && let Some(child) = &mut self.child
         {
-            self.status = child.try_wait().ok().flatten();
+            self.status = end_of(child);
             return self.status.is_none();
         }
         false
@@ -290,6 +290,6 @@ impl Remote {
             }
             sys::nap(Duration::from_millis(5));
         }
-        fate(self.status)
+        fate(self.status.as_ref())
     }
 }

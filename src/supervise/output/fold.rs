@@ -1,0 +1,197 @@
+//! Lines of the library that many nodes print for one cause become one line: `… (and 2047 other nodes)`.
+//!
+//! The first of them waits in its stream, so that what its node prints later stays behind it. Those of other nodes are counted and
+//! left out. The line goes out when all nodes have said it, when nobody can say it any more, when the supervisor has to say
+//! something, and after [`WAIT`] in any case.
+//!
+//! Only lines count that begin as the library's do, with their own node in the right place: what clients print passes as it is. So
+//! do counters, which users compare node by node. Lines that end the job may differ in numbers: each node names the peer that it
+//! has lost, for one host that is gone.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// How long a line waits for others to say the same. Longer than nodes differ that hear of one cause, shorter than a person waits.
+const WAIT: Duration = Duration::from_secs(1);
+/// What ends a line that ends the job.
+const LAST: &str = "; ending the job";
+
+/// What is to be done with a line.
+#[derive(Debug, PartialEq)]
+pub enum Said {
+    /// It is printed as it is.
+    Plain,
+    /// It waits in its stream.
+    Waits,
+    /// It waits no more: this is printed in its place.
+    Printed(Vec<u8>),
+    /// Another node has said it; it is left out.
+    Known,
+}
+
+struct Fold {
+    key: String,
+    // The stream in which the first line waits, and those that have said the same.
+    first: i32,
+    others: BTreeSet<i32>,
+    until: Instant,
+}
+
+/// The lines that wait.
+pub struct Folds {
+    nodes: u32,
+    list: Vec<Fold>,
+}
+
+impl Folds {
+    /// In a job of so many nodes.
+    pub fn new(nodes: u32) -> Folds {
+        Folds { nodes, list: Vec::new() }
+    }
+
+    /// Looks at a whole line of the node that calls itself `name`; `source` is the number of its stream.
+    pub fn look(&mut self, name: &str, source: i32, line: &[u8], now: Instant) -> Said {
+        let Some(key) = (self.nodes > 1).then(|| key(name, line)).flatten() else { return Said::Plain };
+        let Some(at) = self.list.iter().position(|fold| fold.key == key) else {
+            self.list.push(Fold { key, first: source, others: BTreeSet::new(), until: now + WAIT });
+            return Said::Waits;
+        };
+        let fold = &mut self.list[at];
+        if fold.first != source {
+            fold.others.insert(source);
+            if fold.others.len() as u32 + 1 >= self.nodes {
+                fold.until = now;
+            }
+            return Said::Known;
+        }
+        if fold.until > now {
+            return Said::Waits;
+        }
+        let others = self.list.swap_remove(at).others.len();
+        let mut text = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
+        if others > 0 {
+            let s = if others == 1 { "" } else { "s" };
+            text.extend_from_slice(format!(" (and {others} other node{s})").as_bytes());
+        }
+        text.push(b'\n');
+        Said::Printed(text)
+    }
+
+    /// The lines that wait, or that of one stream, have waited long enough.
+    pub fn hurry(&mut self, source: Option<i32>, now: Instant) {
+        let meant = |fold: &&mut Fold| source.is_none_or(|source| fold.first == source);
+        self.list.iter_mut().filter(meant).for_each(|fold| fold.until = fold.until.min(now));
+    }
+
+    /// The streams in which lines wait, and when these have waited long enough.
+    pub fn dues(&self) -> impl Iterator<Item = (i32, Instant)> {
+        self.list.iter().map(|fold| (fold.first, fold.until))
+    }
+}
+
+// What lines of several nodes have in common if they say the same; `None`: it is no line of the library, or one that each node has to
+// say for itself.
+fn key(name: &str, line: &[u8]) -> Option<String> {
+    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (head, text) = ["gasnet-sci: ", "*** FATAL ERROR: "]
+        .into_iter()
+        .find_map(|head| Some((head, line.strip_prefix(head)?.strip_prefix(name)?.strip_prefix(": ")?)))
+        .or_else(|| {
+            let text = line.strip_prefix("*** Caught a ")?.strip_suffix(name)?;
+            text.ends_with(" on ").then_some(("*** Caught a ", text))
+        })?;
+    if text.starts_with("stats: ") {
+        return None;
+    }
+    let mut key = format!("{head}{text}");
+    if text.ends_with(LAST) {
+        let is_run = |before: Option<char>, c: char| c.is_ascii_digit() && before.is_some_and(|b| b.is_ascii_digit());
+        let mut before = None;
+        key = key
+            .chars()
+            .filter_map(|c| {
+                let repeats = is_run(before.replace(c), c);
+                (!repeats).then_some(if c.is_ascii_digit() { '#' } else { c })
+            })
+            .collect();
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(folds: &mut Folds, node: u32, text: &str, now: Instant) -> Said {
+        let name = format!("node {node}/4");
+        folds.look(&name, node as i32, text.replace("NODE", &name).as_bytes(), now)
+    }
+
+    fn printed(text: &str) -> Said {
+        Said::Printed(text.into())
+    }
+
+    #[test]
+    fn what_all_nodes_say_is_one_line_with_their_number_at_once() {
+        for line in
+            ["*** Caught a signal: SIGTERM(15) on NODE", "*** FATAL ERROR: NODE: x", "gasnet-sci: NODE: attach: y"]
+        {
+            let (mut folds, now, text) = (Folds::new(4), Instant::now(), format!("{line}\n"));
+            assert_eq!(said(&mut folds, 2, &text, now), Said::Waits);
+            for node in [0, 1, 1, 3] {
+                assert_eq!(said(&mut folds, node, &text, now), Said::Known);
+            }
+            assert!(folds.dues().eq([(2, now)]));
+            let whole = format!("{line} (and 3 other nodes)\n").replace("NODE", "node 2/4");
+            assert_eq!(said(&mut folds, 2, &text, now), printed(&whole));
+            assert_eq!(folds.dues().count(), 0);
+        }
+    }
+
+    #[test]
+    fn what_one_node_says_waits_for_others_and_stays_as_it_is() {
+        let (mut folds, now, text) = (Folds::new(4), Instant::now(), "*** Caught a signal: SIGINT(2) on NODE\n");
+        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
+        assert_eq!(said(&mut folds, 1, text, now + WAIT), printed("*** Caught a signal: SIGINT(2) on node 1/4\n"));
+        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
+        folds.hurry(Some(2), now);
+        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
+        assert_eq!(said(&mut folds, 0, text, now), Said::Known);
+        folds.hurry(None, now);
+        let whole = "*** Caught a signal: SIGINT(2) on node 1/4 (and 1 other node)\n";
+        assert_eq!(said(&mut folds, 1, text, now), printed(whole));
+    }
+
+    #[test]
+    fn one_lost_host_is_one_line_though_each_node_names_another_peer() {
+        let (mut folds, now) = (Folds::new(4), Instant::now());
+        let lost = |peer: u32| {
+            format!(
+                "gasnet-sci: NODE: lost the connection to node {peer}: no sign of life from 10.0.0.{peer} for 5 s; ending the job\n"
+            )
+        };
+        assert_eq!(said(&mut folds, 0, &lost(2), now), Said::Waits);
+        assert_eq!(said(&mut folds, 1, &lost(13), now), Said::Known);
+        let other = "gasnet-sci: NODE: lost the connection to node 2: it closed the connection; ending the job\n";
+        assert_eq!(said(&mut folds, 3, other, now), Said::Waits);
+    }
+
+    #[test]
+    fn other_lines_pass() {
+        let (mut folds, now) = (Folds::new(4), Instant::now());
+        for text in [
+            "",
+            "hello\n",
+            "gasnet-sci: hello\n",
+            "gasnet-sci: node 3/4: hello\n",
+            "gasnet-sci: node 11/4: hello\n",
+            "gasnet-sci: NODE: stats: polls 7\n",
+            "*** Caught a signal: SIGTERM(15) on node 3/4\n",
+            "*** test of NODE\n",
+            "gasnet-sci: NODE: unfinished",
+        ] {
+            assert_eq!(said(&mut folds, 1, text, now), Said::Plain, "{text}");
+        }
+        assert_eq!(Folds::new(1).look("node 0/1", 0, b"gasnet-sci: node 0/1: x\n", now), Said::Plain);
+    }
+}
