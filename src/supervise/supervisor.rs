@@ -307,7 +307,9 @@ impl Supervisor {
             self.take_signals();
         }
         self.take_ends();
-        let inner_has_ended = |node: &Supervised| node.inner.as_ref().is_some_and(|inner| inner.has_ended(node.child.tie.as_fd(), is_ready));
+        let inner_has_ended = |node: &Supervised| {
+            node.inner.as_ref().is_some_and(|inner| inner.has_ended(node.child.tie.as_fd(), is_ready))
+        };
         let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_has_ended(&self.nodes[*at])).collect();
         inner.into_iter().for_each(|at| self.inner_ended(at));
         set
