@@ -363,6 +363,21 @@ static void end_resumer(void) {
 
 static volatile int own_flag;
 
+/* Damages the heap so that the C library notices it inside malloc, while other threads may hold its locks. */
+static void *idle_thread(void *unused) {
+  pause();
+  return unused;
+}
+__attribute__((__noinline__)) static void damage_the_heap(void) {
+  pthread_t thread;
+  char *volatile block;
+  pthread_create(&thread, NULL, idle_thread, NULL);
+  block = (char *)malloc(100000); /* more than is free between others, so it lies at the end of the heap */
+  memset(block + 100000, 0x7f, 64);
+  block = (char *)malloc(100000);
+  printf("%p\n", (void *)block); /* not reached */
+}
+
 /* Does what `what` says, which ends the process; returns if there is no such thing. */
 static void way_to_end(const char *what) {
   atexit(at_exit_noise);
@@ -376,6 +391,7 @@ static void way_to_end(const char *what) {
   }
   if (!strcmp(what, "kill")) gasnett_killmyprocess(7);
   if (!strcmp(what, "segv")) raise(SIGSEGV);
+  if (!strcmp(what, "heap")) damage_the_heap();
   if (!strcmp(what, "unsetenv-null")) gasnett_unsetenv(NULL);
   if (!strcmp(what, "unsetenv-equals")) gasnett_unsetenv("A=B");
   if (!strcmp(what, "setenv-empty")) gasnett_setenv("", "x");

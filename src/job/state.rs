@@ -25,7 +25,7 @@ use crate::coll::landing::Landings;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::deck::messages as mail;
-use crate::os::sys;
+use crate::os::{stay, sys};
 use crate::sci::process::Mark;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
@@ -152,6 +152,7 @@ impl Job {
         if Job::get().is_ok() {
             return Err(Error::not_init("gasnet_init was called before"));
         }
+        stay::loaded();
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
         log::set_quiet(config.quiet);
         let timing = timing::wanted(&mut config)?;

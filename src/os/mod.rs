@@ -15,6 +15,8 @@ pub mod poller;
 pub mod signal;
 pub mod signal_stack;
 pub mod signame;
+pub mod spare_heap;
+pub mod stay;
 pub mod sys;
 pub mod tcp;
 pub mod thread_end;

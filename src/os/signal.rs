@@ -47,11 +47,17 @@ impl SignalSet {
         SignalSet(set)
     }
 
-    /// Every signal but those of faults, which a thread that blocks them would die of without a message.
-    pub fn all_but_faults() -> SignalSet {
+    /// Every signal. Async-signal-safe.
+    pub fn all() -> SignalSet {
         let mut set = SignalSet::new(&[]);
         // SAFETY: `set` is writable.
         unsafe { libc::sigfillset(&mut set.0) };
+        set
+    }
+
+    /// Every signal but those of faults, which a thread that blocks them would die of without a message.
+    pub fn all_but_faults() -> SignalSet {
+        let mut set = SignalSet::all();
         for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
             // SAFETY: `set` is initialised; a wrong number is refused by an error.
             unsafe { libc::sigdelset(&mut set.0, fault) };

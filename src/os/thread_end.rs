@@ -35,6 +35,7 @@ impl ThreadEnd {
     /// and it will not be noticed.
     pub fn watch(&'static self) -> bool {
         let key = self.key.get_or_init(|| {
+            super::stay::loaded(); // the system keeps the address of `round`
             let mut key = 0;
             // SAFETY: `key` is writable, and `round` knows every value that `arm` sets.
             (unsafe { libc::pthread_key_create(&mut key, Some(round)) } == 0).then_some(key)

@@ -4,7 +4,7 @@
 
 use crate::base::config::Config;
 use crate::base::log;
-use crate::os::{host, sys};
+use crate::os::{host, stay, sys};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use crate::tools::backtrace;
 use libc::{c_int, c_void};
@@ -25,6 +25,7 @@ unsafe impl Sync for FrozenCell {}
 /// Reads the settings that apply on an error. `node` is this node's rank, if there is a job. Called by init, and by
 /// programs that use the tools without a job.
 pub fn configure(config: &Config, node: Option<u32>) {
+    stay::loaded(); // signal handlers follow
     FREEZE.store(config.freeze_on_error, Ordering::Relaxed); // Relaxed: set at init, before any error that would freeze
     backtrace::configure(config, node);
     let take = |signal: Option<c_int>, handler: sys::Handler| {

@@ -2,29 +2,21 @@
 //! environment.md §2.2).
 //!
 //! Once [`configure`] has run, [`print()`] is async-signal-safe, with one exception: EXECINFO takes the dynamic
-//! linker's lock to find names. [`print()`] always ends: external mechanisms have a deadline, and a trace within a
-//! trace is refused.
+//! linker's lock for a frame whose name it could not find otherwise. [`print()`] always ends: all but the client's own
+//! mechanism have limits, and a trace within a trace is refused.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
 use super::external::{self, External};
+use super::stack;
 use crate::base::config::Config;
 use crate::base::log;
 use crate::os::sys;
 use crate::sync::fixed::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use libc::{c_char, c_int, c_void};
-use std::ffi::CStr;
-use std::fmt::Write as _;
-use std::mem::MaybeUninit;
+use libc::c_int;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-unsafe extern "C" {
-    fn backtrace(frames: *mut *mut c_void, room: c_int) -> c_int;
-}
-
-const FRAMES: usize = 64;
 
 /// A mechanism of the client's own.
 #[derive(Clone, Copy)]
@@ -62,7 +54,7 @@ impl Mechanism {
 
     fn print(&self, fd: c_int) -> bool {
         match self {
-            Mechanism::Execinfo => by_execinfo(fd),
+            Mechanism::Execinfo => stack::print(fd),
             Mechanism::External(tool) => tool.run(fd),
             Mechanism::Own(own) => (own.print)(fd) == 0,
         }
@@ -92,9 +84,7 @@ pub fn configure(config: &Config, node: Option<u32>) {
     // ORDERING: Release ↔ Acquire in `order`: a handler that sees the list sees what is in it.
     ORDER.store(Box::into_raw(Box::new(find(config))), Ordering::Release);
     // The first call may allocate and load a library, which a signal handler must not.
-    let mut frames = [ptr::null_mut(); 1];
-    // SAFETY: room for one frame.
-    unsafe { backtrace(frames.as_mut_ptr(), 1) };
+    let _ = stack::Stack::here();
 }
 
 /// Whether traces are printed on errors.
@@ -176,40 +166,6 @@ pub fn print_if_enabled(fd: c_int) -> bool {
         log::advise("no stack trace: set GASNET_BACKTRACE=1 to see one");
     }
     false
-}
-
-fn by_execinfo(fd: c_int) -> bool {
-    let mut frames = [ptr::null_mut(); FRAMES];
-    // SAFETY: room for FRAMES frames.
-    let count = unsafe { backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
-    for (number, frame) in frames.iter().take(count.max(0) as usize).enumerate() {
-        let mut line = log::Line::new("");
-        let _ = write!(line, "#{number:<2} {:p}", *frame);
-        describe(&mut line, *frame);
-        line.send_to(fd);
-    }
-    count > 0
-}
-
-fn describe(line: &mut log::Line, frame: *mut c_void) {
-    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `info` is writable, and dladdr accepts any address.
-    let found = unsafe { libc::dladdr(frame, info.as_mut_ptr()) } != 0;
-    // SAFETY: zeroed is a valid value of every field.
-    let info = unsafe { info.assume_init() };
-    if found {
-        if let Some(name) = text(info.dli_sname) {
-            let _ = write!(line, " {name}+{:#x}", (frame as usize).wrapping_sub(info.dli_saddr as usize));
-        }
-        let offset = (frame as usize).wrapping_sub(info.dli_fbase as usize);
-        let _ = write!(line, " ({}+{offset:#x})", text(info.dli_fname).unwrap_or("?"));
-    }
-}
-
-fn text(name: *const c_char) -> Option<&'static str> {
-    // SAFETY: dladdr gives NULL or a C string in the loaded object, which stays loaded.
-    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
-    name.to_str().ok()
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! Rules:
 //! 1. Between fork and exec there are only async-signal-safe calls. [`find`] has prepared all else.
 //! 2. The tool may stop this process, so a child process watches the tool. The child reads the tool's output, and
-//!    ends the tool when it prints nothing for too long. Therefore this process waits for the child without a limit
-//!    of its own.
+//!    ends the tool when it neither prints nor computes for too long. Therefore this process waits for the child without
+//!    a limit of its own.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
+use super::child::{self, fork, wait};
 use crate::base::log;
 use crate::os::sys;
 use libc::c_int;
@@ -18,11 +19,9 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-/// A tool that prints nothing for this long is ended, in ms. A guess: debuggers read symbols before they print
-/// anything.
-const SILENCE: u64 = 5_000;
-/// A tool that runs for this long is ended, in ms. A guess.
-const WHOLE: u64 = 30_000;
+/// When a tool is ended. Debuggers read all symbols before they print anything; that takes processor time, on a loaded machine 10 s and
+/// more. The bounds are guesses.
+const LIMITS: child::Limits = child::Limits { idle: 5_000, whole: 120_000 };
 
 /// Names of the tools, as in GASNET_BACKTRACE_TYPE.
 pub const NAMES: [&str; 3] = ["GDB", "LLDB", "PSTACK"];
@@ -79,22 +78,18 @@ impl External {
     /// The child of rule 2.
     fn watch(&self, target: i32, fd: c_int) -> ! {
         let _ = sys::signal_at_parents_end(libc::SIGKILL);
-        let mut ends: [RawFd; 2] = [-1; 2];
-        // SAFETY: `ends` has room for two descriptors.
-        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-            sys::exit_now(1);
-        }
+        let Some((from, output)) = child::pipe() else { sys::exit_now(1) };
         let tool = fork();
         if tool == 0 {
-            self.become_tool(target, ends[1]);
+            self.become_tool(target, output);
         }
         // SAFETY: the descriptor belongs to this process; the tool has its own copy.
-        unsafe { libc::close(ends[1]) };
-        let lines = pass_on(ends[0], fd);
+        unsafe { libc::close(output) };
+        let lines = pass_on(from, tool, fd);
         let Some(lines) = lines else {
             sys::kill(tool, libc::SIGKILL);
             let mut line = log::Line::new("gasnet-sci: ");
-            let _ = write!(line, "{} took too long for a stack trace and was ended", self.name);
+            let _ = write!(line, "{} made no progress with a stack trace, or took too long, and was ended", self.name);
             line.send_to(fd);
             sys::exit_now(1)
         };
@@ -111,11 +106,11 @@ impl External {
             // SAFETY: this call takes integers; this process will run nothing but the tool.
             unsafe { libc::dup2(from, to) };
         }
-        let mut number = Digits::default();
+        let mut number = child::Text::<24>::default();
         let _ = write!(number, "{target}");
         let mut argv = [ptr::null(); 16];
         argv[0] = self.path.as_ptr();
-        let rest = self.arguments.iter().map(|argument| argument.as_ptr()).chain([number.0.as_ptr().cast()]);
+        let rest = self.arguments.iter().map(|argument| argument.as_ptr()).chain([number.as_c_str().as_ptr()]);
         argv[1..15].iter_mut().zip(rest).for_each(|(slot, argument)| *slot = argument);
         // SAFETY: `path` and the NULL-terminated `argv` are C strings that live across the call.
         unsafe { libc::execv(self.path.as_ptr(), argv.as_ptr()) };
@@ -123,69 +118,23 @@ impl External {
     }
 }
 
-/// A number as a C string, without allocation.
-#[derive(Default)]
-struct Digits([u8; 24], usize);
-
-impl std::fmt::Write for Digits {
-    fn write_str(&mut self, s: &str) -> std::fmt::Result {
-        let room = self.0.len() - 1 - self.1; // one byte stays 0
-        let n = s.len().min(room);
-        self.0[self.1..self.1 + n].copy_from_slice(&s.as_bytes()[..n]);
-        self.1 += n;
-        Ok(())
-    }
-}
-
-/// Writes lines to `to` until the input ends, and returns their number. `None`: the tool took too long.
-fn pass_on(from: RawFd, to: c_int) -> Option<u32> {
+/// Writes lines to `to` until the input ends, and returns their number. `None`: the tool made no progress, or took too long.
+fn pass_on(from: RawFd, tool: i32, to: c_int) -> Option<u32> {
     let (mut lines, mut buffer) = (0, [0u8; 512]);
     let mut line = log::Line::new("");
-    let begin = sys::clock_ms();
+    let mut patience = child::Patience::new(tool, LIMITS);
     loop {
-        let left = (begin + WHOLE).saturating_sub(sys::clock_ms()).min(SILENCE);
-        let mut set = libc::pollfd { fd: from, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid entry.
-        let ready = unsafe { libc::poll(&mut set, 1, left as c_int) };
-        if ready == 0 || left == 0 {
-            return None;
-        }
-        // SAFETY: `buffer` is writable for its length.
-        let got = unsafe { libc::read(from, buffer.as_mut_ptr().cast(), buffer.len()) };
-        if got < 0 {
-            continue; // interrupted by a signal; the deadline stays
-        }
+        let got = patience.read(from, &mut buffer)?;
         if got == 0 {
             return Some(lines);
         }
-        for byte in &buffer[..got as usize] {
+        for byte in &buffer[..got] {
             if *byte == b'\n' {
                 std::mem::replace(&mut line, log::Line::new("")).send_to(to);
                 lines += 1;
             } else {
                 line.push(*byte);
             }
-        }
-    }
-}
-
-/// fork(2) without libc's handlers, which take locks that the interrupted code may hold (rule 1).
-fn fork() -> i32 {
-    // SAFETY: without flags that share anything it is fork; the child keeps to rule 1.
-    unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0usize, 0usize, 0usize, 0usize) as i32 }
-}
-
-/// Exit status of child `pid`; `None` if a signal ended it or it is not known.
-fn wait(pid: i32) -> Option<c_int> {
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is writable.
-        let ended = unsafe { libc::waitpid(pid, &mut status, 0) };
-        if ended == pid {
-            return libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-        }
-        if ended < 0 && std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-            return None;
         }
     }
 }

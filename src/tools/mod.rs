@@ -6,10 +6,13 @@
 
 pub mod backtrace;
 pub mod bytes;
+mod child;
 pub mod external;
 pub mod heap;
 
 pub mod number;
 pub mod selftest;
 pub mod settings;
+mod stack;
+mod symbols;
 pub mod timer;
