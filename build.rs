@@ -50,6 +50,8 @@ fn main() {
     let modules = ["api/tools/env", "api/tools/sys", "api/tools/debug", "api/tools/trace", "api/tools/heap"];
     header("TOOLS_LIB_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_lib_abi.h"));
 
+    build_facts(&root);
+
     // A library of another major version, or another minor one before 1.0, is another library to the loader.
     let major = std::env::var("CARGO_PKG_VERSION_MAJOR").expect("cargo sets it");
     let minor = std::env::var("CARGO_PKG_VERSION_MINOR").expect("cargo sets it");
@@ -73,4 +75,43 @@ fn header(guard: &str, umbrella: &str, modules: &[&str], root: &Path) -> cbindge
     let builder = cbindgen::Builder::new().with_config(config);
     let add = |builder: cbindgen::Builder, module: &&str| builder.with_src(root.join(format!("src/{module}.rs")));
     modules.iter().fold(builder, add).generate().expect("src/api is what cbindgen understands")
+}
+
+/// Tells the library when and from what it was built (src/api/tools/check.rs). The time is SOURCE_DATE_EPOCH, or that of the commit, so that the
+/// same sources give the same bytes. Cargo runs this script when sources of `src/api` change, not at each commit; what matters are
+/// builds of a fresh checkout.
+fn build_facts(root: &Path) {
+    println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
+    // Only a checkout of its own: the sources of an archive may lie in somebody else's repository.
+    let git = |format: &str| {
+        let output = root.join(".git").exists().then(|| {
+            std::process::Command::new("git")
+                .arg("-C")
+                .arg(root)
+                .args(["log", "-1", &format!("--format={format}")])
+                .output()
+        })?;
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let time = std::env::var("SOURCE_DATE_EPOCH").ok().or_else(|| git("%ct"));
+    let time = time.map(|text| date(text.parse().expect("SOURCE_DATE_EPOCH is a number of seconds")));
+    let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
+    println!("cargo::rustc-env=GASNET_SCI_BUILD_TIME={}", time.unwrap_or_else(|| "unknown".into()));
+    println!(
+        "cargo::rustc-env=GASNET_SCI_BUILD_COMMIT={}",
+        git("%H").unwrap_or_else(|| format!("gasnet-sci-{version}"))
+    );
+}
+
+/// Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. Years begin in March here, so that a leap day is the last of its year.
+fn date(seconds: u64) -> String {
+    let (days, second) = (seconds / 86400 + 719_468, seconds % 86400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }

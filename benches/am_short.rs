@@ -126,7 +126,8 @@ fn main() {
     let size = 0u64;
     let modes = GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_NDEBUG;
     let (config, ident, text) = (c"bench".as_ptr(), c"".as_ptr(), std::ptr::null());
-    let client = gasneti_sci_client_t { modes, config, max_segsize: &size, ident, max_segsize_str: &text };
+    let client =
+        gasneti_sci_client_t { modes, config, max_segsize: &size, idents: std::ptr::null(), max_segsize_str: &text };
     // SAFETY: a filled structure.
     assert_eq!(unsafe { gasneti_sci_init(std::ptr::null_mut(), std::ptr::null_mut(), &client) }, 0);
     let entry = |index, fnptr: *const ()| gasneti_sci_handlerentry_t { index, fnptr: fnptr.cast_mut().cast() };

@@ -270,7 +270,7 @@ typedef struct {
   /*
    Strings that tools look for in the executable. This reference makes the linker keep them.
    */
-  const char *ident;
+  const char *const *idents;
   /*
    The client's `gasnet_max_segsize_str`.
    */

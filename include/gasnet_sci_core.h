@@ -55,26 +55,35 @@ extern volatile int gasnet_frozen;
 #ifndef GASNETI_SCI_CONDUIT_STR
 #define GASNETI_SCI_CONDUIT_STR "SCI"
 #endif
-#define GASNETI_SCI_IDENT                                                                                            \
-  "$GASNetConfig: (libgasnet_sci) " GASNET_CONFIG_STRING " $\0"                                                      \
-  "$GASNetAPIVersion: 1 $\0"                                                                                         \
-  "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $\0"                                                       \
-  "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $\0"                                                   \
-  "$GASNetConduitName: " GASNETI_SCI_CONDUIT_STR " $\0"                                                               \
-  "$GASNetCoreLibraryName: SCI $\0"                                                                                  \
-  "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $\0"                                                       \
-  "$GASNetExtendedLibraryName: SCI $\0"                                                                              \
-  "$GASNetExtendedLibraryVersion: " GASNET_EXTENDED_VERSION_STR " $\0"                                               \
-  "$GASNetDefaultMaxSegsize: 2147479552 $\0"
+/* GASNet's archives have the first text with the archive's name, for which UPC compilers look. Each is a literal of its own: the linker
+ * merges the same literals of several objects, so that an optimised program has each text once. */
+#if defined(GASNET_SEGMENT_EVERYTHING)
+#define GASNETI_SCI_IDENT_PSHM
+#else
+#define GASNETI_SCI_IDENT_PSHM "$GASNetPSHM: 1 $",
+#endif
+#define GASNETI_SCI_IDENTS                                                                                           \
+  "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $", "$GASNetAPIVersion: 1 $",                               \
+      "$GASNetEXAPIVersion: " GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "." GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR) " $", \
+      "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $",                                                    \
+      "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $", GASNETI_SCI_IDENT_PSHM                         \
+      "$GASNetConduitName: " GASNETI_SCI_CONDUIT_STR " $", "$GASNetCoreLibraryName: SCI $",                          \
+      "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $", "$GASNetExtendedLibraryName: SCI $",               \
+      "$GASNetExtendedLibraryVersion: " GASNET_EXTENDED_VERSION_STR " $", "$GASNetDefaultMaxSegsize: 2147479552 $",  \
+      "$GASNetDefaultMaxSegsizeStr: 2147479552 $", "$GASNetSSHSpawner: 1 $", "$GASNetMPISpawner: 1 $",               \
+      "$GASNetPMISpawner: 1 $"
+/* Passed to the library, so that the linker keeps them in every executable that starts GASNet. */
+GASNETI_SCI_INLINE const char *const *gasneti_sci_idents(void) {
+  static const char *const idents[] = {GASNETI_SCI_IDENTS};
+  return idents;
+}
 
 GASNETI_SCI_INLINE int gasneti_sci_do_init(int *argc, char ***argv) {
-  /* Passed to the library, so that the linker keeps it in every executable that calls gasnet_init. */
-  static const char ident[] = GASNETI_SCI_IDENT;
   gasneti_sci_client_t client;
   client.modes = GASNETI_SCI_MODES;
   client.config = GASNET_CONFIG_STRING;
   client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
-  client.ident = ident;
+  client.idents = gasneti_sci_idents();
   client.max_segsize_str = &gasnet_max_segsize_str;
   return gasneti_sci_init(argc, argv, &client);
 }

@@ -8,13 +8,12 @@
 /* ---- start ---- */
 GASNETI_SCI_INLINE int gasneti_sci_do_ex_init(gex_Client_t *client_p, gex_EP_t *ep_p, gex_TM_t *tm_p, const char *name,
                                               int *argc, char ***argv, gex_Flags_t flags) {
-  static const char ident[] = GASNETI_SCI_IDENT; /* passed to the library, so that the linker keeps it */
   gasneti_sci_client_t client;
   (void)argc, (void)argv; /* the library takes no arguments from the command line */
   client.modes = GASNETI_SCI_MODES;
   client.config = GASNET_CONFIG_STRING;
   client.max_segsize = &gasnet_max_segsize; /* the client's own, if it defines one */
-  client.ident = ident;
+  client.idents = gasneti_sci_idents();
   client.max_segsize_str = &gasnet_max_segsize_str;
   return gasneti_sci_ex_init(&client, name, flags, client_p, ep_p, tm_p);
 }

@@ -42,7 +42,7 @@ void gasneti_sci_tools_object_0_2(uint32_t modes, int links);
 void gasneti_sci_tools_misuse(const char *what, const char *file, int line) GASNETI_SCI_NORETURN;
 
 /*
- The release of the API, as major * 10000 + minor * 100 + patch.
+ The release of the API, as major * 1,000,000 + minor * 10,000 + patch.
  */
 uint64_t gasnett_release_version(void);
 

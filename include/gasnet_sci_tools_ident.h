@@ -114,6 +114,15 @@ static int GASNETI_SCI_UNUSED gasnett_linkconfig_idiotcheck(void) {
 #endif
 #if defined(__GNUC__)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tools_tell_modes(void) {
+#if !defined(GASNETT_LITE_MODE)
+  /* Strings that tools look for in the executable. Each is a literal of its own: the linker merges those of several objects. */
+  static const char *const idents[] = {"$GASNetToolsConfig: " GASNETT_CONFIG_STRING " $",
+                                       "$GASNetToolsThreadModel: " GASNETT_THREAD_MODEL_STR " $",
+                                       "$GASNetSystemTuple: " GASNETT_SYSTEM_TUPLE " $",
+                                       "$GASNetCompilerID: " PLATFORM_COMPILER_IDSTR " $",
+                                       "$GASNetConfigureArgs: " GASNETT_CONFIGURE_ARGS " $"};
+  __asm__ __volatile__("" : : "r"(idents)); /* the compiler must keep them */
+#endif
   gasneti_sci_tools_object_0_2(GASNETI_SCI_TOOLS_MODE_THREADS | GASNETI_SCI_TOOLS_MODE_CHECKS, gasnett_linkconfig_idiotcheck());
 }
 #endif

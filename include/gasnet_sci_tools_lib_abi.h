@@ -27,6 +27,24 @@
 typedef void (*gasnett_sighandlerfn_t)(int signal);
 
 /*
+ A check of the self test that the client's own inline code makes.
+ */
+typedef struct {
+  /*
+   By which a client selects it.
+   */
+  char letter;
+  /*
+   What is printed of it.
+   */
+  const char *name;
+  /*
+   Called with `thread` -1 before the threads begin, by each with its number, with `threads` after their end.
+   */
+  const char *(*check)(int thread, int threads, int rounds);
+} gasneti_sci_diagnostic_t;
+
+/*
  `gasnett_heapstats_t`.
  */
 typedef struct {
@@ -259,7 +277,11 @@ void gasnett_free_aligned(void *p);
 /*
  Runs `iters` rounds of the self test on each of `threads` threads, and returns the number of errors found.
  */
-int gasneti_sci_run_diagnostics(int iters, int threads, const char *sections);
+int gasneti_sci_run_diagnostics(int iters,
+                                int threads,
+                                const char *sections,
+                                const gasneti_sci_diagnostic_t *checks,
+                                int count);
 
 /*
  Lines that name what makes this program slow; "" if nothing does. `client`: `GASNETI_SCI_WARN_*` of its object.

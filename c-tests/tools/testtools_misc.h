@@ -139,7 +139,7 @@ static void identification(void) {
   CHECK(!strcmp(_STRINGIFY(GASNETT_DEBUG_CONFIG), "nodebug"), "nodebug");
 #endif
   CHECK(!strcmp(GASNETT_THREAD_MODEL_STR, EXPECTED_MODEL), "%s", GASNETT_THREAD_MODEL_STR);
-  CHECK(gasnett_release_version() == GASNETT_RELEASE_VERSION_MAJOR * 10000 + GASNETT_RELEASE_VERSION_MINOR * 100 +
+  CHECK(gasnett_release_version() == GASNETT_RELEASE_VERSION_MAJOR * UINT64_C(1000000) + GASNETT_RELEASE_VERSION_MINOR * 10000 +
                                          GASNETT_RELEASE_VERSION_PATCH,
         "%lu", (unsigned long)gasnett_release_version());
   snprintf(part, sizeof part, "%d.%d.%d", GASNETT_RELEASE_VERSION_MAJOR, GASNETT_RELEASE_VERSION_MINOR, GASNETT_RELEASE_VERSION_PATCH);

@@ -107,16 +107,42 @@ int main(int argc, char **argv) {
 }
 END
 printf '#include <gasnet_tools.h>\nGASNETT_IDENT(second_ident, "$Second" "Ident: too $");\n' >"$tmp/second.c"
+# FILE has a text that matches $1, once.
+once() {
+  works "ident $1 in $2" sh -c "[ \"\$(strings -a '$2' | grep -cE '$1')\" = 1 ]"
+}
+printf '#include <gasnet_tools.h>\nint main(void) { return gasnett_cpu_count() < 0; }\n' >"$tmp/main.c"
+cat >"$tmp/tool-idents" <<'END'
+\$GASNetToolsConfig: RELEASE=[^$]* \$
+\$GASNetToolsThreadModel: SEQ \$
+\$GASNetSystemTuple: [^$ ]+ \$
+\$GASNetCompilerID: [^$]+ \$
+\$GASNetConfigureArgs: [^$]* \$
+END
+cat >"$tmp/build-idents" <<'END'
+\$GASNetBuildTimestamp: [0-9-]+T[0-9:]+Z \$
+\$GASNetBuildId: [^$]+ \$
+\$GASNetGitHash: [^$]+ \$
+END
 for library in "$shared" "$static"; do
   works "idents: build" $compile -DGASNET_SEQ -DGASNETT_THREAD_SINGLE -ffunction-sections -fdata-sections "$tmp/ident.c" -c -o "$tmp/ident.o"
   works "idents: build" $compile -DGASNETT_THREAD_SINGLE -ffunction-sections -fdata-sections "$tmp/second.c" -c -o "$tmp/second.o"
   works "idents: link" $cc -s -Wl,--gc-sections "$tmp/ident.o" "$tmp/second.o" -o "$tmp/ident" $library
-  for text in '\$ClientIdent: here, RELEASE=[^$]* \$' '\$SecondIdent: too \$' '\$GASNetConfig: \(libgasnet_sci\) RELEASE=[^$]* \$' \
+  for text in '\$ClientIdent: here, RELEASE=[^$]* \$' '\$SecondIdent: too \$' '\$GASNetConfig: \(libgasnet\.a\) RELEASE=[^$]* \$' \
     '\$GASNetAPIVersion: 1 \$' '\$GASNetThreadModel: GASNET_SEQ \$' '\$GASNetSegment: GASNET_SEGMENT_FAST \$' '\$GASNetConduitName: SCI \$' \
     '\$GASNetCoreLibraryName: SCI \$' '\$GASNetCoreLibraryVersion: [0-9.]+ \$' '\$GASNetExtendedLibraryName: SCI \$' \
-    '\$GASNetExtendedLibraryVersion: [0-9.]+ \$' '\$GASNetDefaultMaxSegsize: [^$]+ \$'; do
-    works "ident $text" sh -c "strings -a '$tmp/ident' | grep -E '$text'"
+    '\$GASNetExtendedLibraryVersion: [0-9.]+ \$' '\$GASNetDefaultMaxSegsize: [^$]+ \$' '\$GASNetDefaultMaxSegsizeStr: [^$]+ \$' \
+    '\$GASNetEXAPIVersion: [0-9]+\.[0-9]+ \$' '\$GASNetPSHM: 1 \$' '\$GASNetSSHSpawner: 1 \$' '\$GASNetMPISpawner: 1 \$' \
+    '\$GASNetPMISpawner: 1 \$'; do
+    once "$text" "$tmp/ident"
   done
+  built=$tmp/ident
+  [ "$library" = "$static" ] || built=$lib/libgasnet_sci.so
+  while read -r text; do once "$text" "$built"; done <"$tmp/build-idents"
+  # Without a job: the tools' strings, of objects in two files, and no conduit.
+  works "idents: build alone" $compile -DGASNETT_THREAD_SINGLE "$tmp/main.c" "$tmp/second.c" -o "$tmp/alone" $library
+  while read -r text; do once "$text" "$tmp/ident"; once "$text" "$tmp/alone"; done <"$tmp/tool-idents"
+  works "a tools program names no conduit" sh -c "! grep -aqE 'GASNet(ConduitName|Config): ' '$tmp/alone'"
   works "idents: run" env GASNET_SCI_NODES=2 "$tmp/ident"
 done
 

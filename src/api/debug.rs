@@ -289,17 +289,25 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
 
 /// `gasnet_hsl_init`. Fatal on a lock that is certainly in use.
 ///
-/// That is one that this thread holds, or one that is initialised and lies in static data.
+/// That is one that a thread holds, or one that is initialised and lies in static data.
 /// Elsewhere a lock that looks initialised may be what a dead one left behind. Its function has returned, or its block of the
-/// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program.
+/// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program. So elsewhere a lock
+/// is only noticed, once in a process: if this comes later in the source file than the lock's last use. A function that
+/// begins again comes to its first line.
 ///
 /// # Safety
 /// `hsl` points to a lock's memory, `file` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file: *const c_char, line: c_int) {
+    let place = CallSite { file, line };
     // SAFETY: the caller promises that `hsl` points to a lock's memory.
-    if holds(hsl) || unsafe { magic(hsl) }.is_some() && layout::is_static(hsl.cast()) {
-        fatal(format_args!("gasnet_hsl_init on a lock that is initialised {}", CallSite { file, line }));
+    if unsafe { magic(hsl) }.is_some() {
+        if holds(hsl) || layout::is_static(hsl.cast()) {
+            fatal(format_args!("gasnet_hsl_init on a lock that is initialised {place}"));
+        }
+        // SAFETY: the caller promises that `hsl` points to a lock's memory, and no other thread may use it now.
+        let before = unsafe { &*hsl };
+        notice_init(CallSite { file: before.gasneti_file, line: before.gasneti_line }, place);
     }
     let new = gasnet_hsl_t {
         gasneti_state: 0,
@@ -308,11 +316,26 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
         gasneti_holder: 0,
         gasneti_below: std::ptr::null_mut(),
         gasneti_since: 0,
-        gasneti_file: std::ptr::null(),
-        gasneti_line: 0,
+        gasneti_file: file,
+        gasneti_line: line,
     };
     // SAFETY: the caller promises that `hsl` points to a lock's memory, which it owns.
     unsafe { hsl.write(new) };
+}
+
+/// Says once that a lock was initialised which may be in use: at `place`, after its last use at `last`, in the same file.
+fn notice_init(last: CallSite, place: CallSite) {
+    static NOTICED: AtomicBool = AtomicBool::new(false);
+    // The name of a file is one object for all calls of a source file in one object file. A dead lock's may be gone, so it is
+    // not read before it is known to be this one.
+    let looks_alive = last.file == place.file && last.line < place.line;
+    // Relaxed: the flag orders nothing else.
+    if looks_alive && !NOTICED.swap(true, Ordering::Relaxed) {
+        log::advise(&format!(
+            "gasnet_hsl_init {place} on a lock that was used {last} and not destroyed since: once is enough, and a lock that is no longer \
+             used is to be destroyed"
+        ));
+    }
 }
 
 /// `gasnet_hsl_destroy`. Fatal on a locked or uninitialised lock.

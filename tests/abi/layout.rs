@@ -234,7 +234,7 @@ fn structs_have_one_layout() {
         same_layout!(
             c,
             "gasneti_sci_client_t",
-            gasneti_sci_client_t { modes, config, max_segsize, ident, max_segsize_str }
+            gasneti_sci_client_t { modes, config, max_segsize, idents, max_segsize_str }
         );
         same_layout!(c, "gasneti_sci_handlerentry_t", gasneti_sci_handlerentry_t { index, fnptr });
         same_layout!(c, "gasneti_sci_reach_t", gasneti_sci_reach_t { window, mapped, offset, whole });

@@ -15,7 +15,7 @@ const LAST_OWN: i32 = 123;
 const LIBRARY: &[u8] = b"libgasnet_sci.so";
 /// A text of the library itself, which each program has that is linked with the archive.
 const INSIDE: &[u8] = b"GASNET_SCI_RESERVE";
-/// Begins the text by which programs of GASNet name their conduit; ours have it from the header (GASNETI_SCI_IDENT).
+/// Begins the text by which programs of GASNet name their conduit; ours have it from the header (GASNETI_SCI_IDENTS).
 const CONDUIT: &[u8] = b"$GASNetConduitName: ";
 
 /// How a job on this host ended.

@@ -62,7 +62,7 @@ fn join() -> Result<(), Failure> {
         modes: GASNETI_SCI_MODE_PAR | GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_NDEBUG,
         config: CONFIG.as_ptr(),
         max_segsize: &raw const NO_SIZE,
-        ident: CONFIG.as_ptr(),
+        idents: std::ptr::null(),
         max_segsize_str: &raw const NO_TEXT.0,
     };
     // SAFETY: the pointers are to statics.

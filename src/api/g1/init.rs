@@ -27,7 +27,7 @@ pub struct gasneti_sci_client_t {
     /// The client's `gasnet_max_segsize`.
     pub max_segsize: *const u64,
     /// Strings that tools look for in the executable. This reference makes the linker keep them.
-    pub ident: *const c_char,
+    pub idents: *const *const c_char,
     /// The client's `gasnet_max_segsize_str`.
     pub max_segsize_str: *const *const c_char,
 }

@@ -27,6 +27,7 @@ static MODES: AtomicU32 = AtomicU32::new(0);
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_tools_object_0_2(modes: u32, links: c_int) {
     let _ = links;
+    std::hint::black_box(&IDENTS); // the linker keeps what is used
     let all = MODES.fetch_or(modes, Ordering::Relaxed) | modes; // Relaxed: constructors run one after the other
     let both = |pair: u32| all & pair == pair;
     let names = if both(GASNETI_SCI_TOOLS_MODE_SEQ | GASNETI_SCI_TOOLS_MODE_PAR) {
@@ -54,12 +55,26 @@ pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *co
     job::fatal(format_args!("{what}, at {file}:{line}"))
 }
 
+/// What tools look for in the library, or in a program that holds it. What depends on how a program is compiled is in the headers.
+static IDENTS: [&CStr; 3] = [
+    c_str(concat!("$GASNetBuildTimestamp: ", env!("GASNET_SCI_BUILD_TIME"), " $\0")),
+    c_str(concat!("$GASNetBuildId: gasnet-sci ", env!("CARGO_PKG_VERSION"), " $\0")),
+    c_str(concat!("$GASNetGitHash: ", env!("GASNET_SCI_BUILD_COMMIT"), " $\0")),
+];
+
+const fn c_str(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("one NUL, at the end"),
+    }
+}
+
 const RELEASE: (u32, u32, u32) = (2025, 8, 0);
 
-/// The release of the API, as major * 10000 + minor * 100 + patch.
+/// The release of the API, as major * 1,000,000 + minor * 10,000 + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_release_version() -> u64 {
-    u64::from(RELEASE.0 * 10000 + RELEASE.1 * 100 + RELEASE.2)
+    u64::from(RELEASE.0) * 1_000_000 + u64::from(RELEASE.1) * 10_000 + u64::from(RELEASE.2)
 }
 
 /// The release of the API, as text.
@@ -119,6 +134,7 @@ mod tests {
             let name = format!("gasnett_linkconfig_idiotcheck_RELEASE_{part}");
             assert!(SERVED.contains(&name.as_str()), "{name}");
         }
+        assert_eq!(gasnett_release_version(), 2_025_080_000, "the form that GASNet's own clients compare with");
         // SAFETY: a literal.
         let text = unsafe { CStr::from_ptr(gasnett_release_version_str()) };
         assert_eq!(text.to_str().unwrap(), format!("{major}.{minor}.{patch}"));

@@ -240,18 +240,59 @@ pub unsafe extern "C" fn gasnett_free_aligned(p: *mut c_void) {
     unsafe { libc::free(p) };
 }
 
+/// A check of the self test that the client's own inline code makes.
+#[repr(C)]
+pub struct gasneti_sci_diagnostic_t {
+    /// By which a client selects it.
+    pub letter: c_char,
+    /// What is printed of it.
+    pub name: *const c_char,
+    /// Called with `thread` -1 before the threads begin, by each with its number, with `threads` after their end.
+    /// Returns NULL, or what is wrong.
+    pub check: Option<extern "C" fn(thread: c_int, threads: c_int, rounds: c_int) -> *const c_char>,
+}
+
 /// Runs `iters` rounds of the self test on each of `threads` threads, and returns the number of errors found.
 ///
-/// `sections`: letters of N (numbers), Z (zero counts), S (checksums), T (threads); NULL or empty: all.
+/// The first node prints what it runs.
+///
+/// `sections`: letters of N (numbers), Z (zero counts), S (checksums), T (threads) and of the `count` entries of `checks`; NULL or empty:
+/// all.
 ///
 /// # Safety
-/// `sections` is NULL or a C string.
+/// `sections` is NULL or a C string. `checks` has `count` entries with C strings and functions as described there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_run_diagnostics(iters: c_int, threads: c_int, sections: *const c_char) -> c_int {
+pub unsafe extern "C" fn gasneti_sci_run_diagnostics(
+    iters: c_int,
+    threads: c_int,
+    sections: *const c_char,
+    checks: *const gasneti_sci_diagnostic_t,
+    count: c_int,
+) -> c_int {
     // SAFETY: the caller promises that `sections` is NULL or a C string.
     let sections = unsafe { text(sections) }.unwrap_or_default();
-    let (rounds, threads) = (u64::try_from(iters).unwrap_or(0), u32::try_from(threads).unwrap_or(1).clamp(1, 256));
-    selftest::run(rounds, threads, &sections) as c_int
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: the caller promises `count` entries.
+    let checks = unsafe { std::slice::from_raw_parts(checks, count) };
+    let client = |check: &gasneti_sci_diagnostic_t| {
+        // SAFETY: the caller promises that the name is a C string.
+        let name = unsafe { text(check.name) }.unwrap_or_default();
+        Some(selftest::Client { letter: check.letter as u8 as char, name, check: Box::new(client_check(check.check?)) })
+    };
+    let (rounds, threads) = (iters.max(0), threads.clamp(1, 256));
+    selftest::run(rounds as u64, threads as u32, &sections, &checks.iter().filter_map(client).collect::<Vec<_>>())
+        as c_int
+}
+
+/// A client's check as the self test calls it.
+fn client_check(
+    check: extern "C" fn(c_int, c_int, c_int) -> *const c_char,
+) -> impl Fn(i32, u32, u64) -> Result<(), String> + Sync {
+    move |thread, threads, rounds| {
+        // SAFETY: the check returns NULL or a literal.
+        let wrong = unsafe { text(check(thread, threads as c_int, rounds as c_int)) };
+        wrong.map_or(Ok(()), Err)
+    }
 }
 
 /// Flag of `gasneti_sci_performance_warnings`: compiled with GASNET_DEBUG.
