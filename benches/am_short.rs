@@ -125,7 +125,7 @@ fn main() {
     unsafe { std::env::set_var("GASNET_SCI_NODES", "2") };
     let size = 0u64;
     let modes = GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_NDEBUG;
-    let (config, ident, text) = (c"bench".as_ptr(), c"".as_ptr(), std::ptr::null());
+    let (config, text) = (c"bench".as_ptr(), std::ptr::null());
     let client =
         gasneti_sci_client_t { modes, config, max_segsize: &size, idents: std::ptr::null(), max_segsize_str: &text };
     // SAFETY: a filled structure.
