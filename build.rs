@@ -97,9 +97,9 @@ fn build_facts(root: &Path) {
     let time = std::env::var("SOURCE_DATE_EPOCH").ok().or_else(|| git("%ct"));
     let time = time.map(|text| date(text.parse().expect("SOURCE_DATE_EPOCH is a number of seconds")));
     let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
-    println!("cargo::rustc-env=GASNET_SCI_BUILD_TIME={}", time.unwrap_or_else(|| "unknown".into()));
+    println!("cargo::rustc-env=BUILT_TIME={}", time.unwrap_or_else(|| "unknown".into()));
     println!(
-        "cargo::rustc-env=GASNET_SCI_BUILD_COMMIT={}",
+        "cargo::rustc-env=BUILT_COMMIT={}",
         git("%H").unwrap_or_else(|| format!("gasnet-sci-{version}"))
     );
 }

@@ -174,9 +174,9 @@ fn broken_handoff_is_an_error_and_no_job_of_one() {
     for (value, needle) in [
         ("nonsense", "seven fields"),
         ("99,0,2,100,101,abc,0", "version"),
-        ("7,5,2,100,101,abc,0", "rank 5"),
-        ("7,0,2,300,301,abc,0", "descriptor 300"),
-        ("7,0,2,0,0,abc,0", "memory"),
+        ("8,5,2,100,101,abc,0", "rank 5"),
+        ("8,0,2,300,301,abc,0", "descriptor 300"),
+        ("8,0,2,0,0,abc,0", "memory"),
     ] {
         let outcome = run(Start::alone("join exit:0").with_env("GASNET_SCI_BOOT", value));
         assert_eq!(outcome.status, 99, "{value}: {outcome:?}");

@@ -163,7 +163,9 @@ mod tests {
 
     #[inline(never)]
     fn a_function_with_this_name() -> Stack {
-        Stack::here()
+        let stack = Stack::here();
+        std::hint::black_box(&stack); // else the call may become a jump, which leaves no frame
+        stack
     }
 
     #[test]

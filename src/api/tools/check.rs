@@ -57,9 +57,9 @@ pub unsafe extern "C" fn gasneti_sci_tools_misuse(what: *const c_char, file: *co
 
 /// What tools look for in the library, or in a program that holds it. What depends on how a program is compiled is in the headers.
 static IDENTS: [&CStr; 3] = [
-    c_str(concat!("$GASNetBuildTimestamp: ", env!("GASNET_SCI_BUILD_TIME"), " $\0")),
+    c_str(concat!("$GASNetBuildTimestamp: ", env!("BUILT_TIME"), " $\0")),
     c_str(concat!("$GASNetBuildId: gasnet-sci ", env!("CARGO_PKG_VERSION"), " $\0")),
-    c_str(concat!("$GASNetGitHash: ", env!("GASNET_SCI_BUILD_COMMIT"), " $\0")),
+    c_str(concat!("$GASNetGitHash: ", env!("BUILT_COMMIT"), " $\0")),
 ];
 
 const fn c_str(text: &'static str) -> &'static CStr {
