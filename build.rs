@@ -98,10 +98,7 @@ fn build_facts(root: &Path) {
     let time = time.map(|text| date(text.parse().expect("SOURCE_DATE_EPOCH is a number of seconds")));
     let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     println!("cargo::rustc-env=BUILT_TIME={}", time.unwrap_or_else(|| "unknown".into()));
-    println!(
-        "cargo::rustc-env=BUILT_COMMIT={}",
-        git("%H").unwrap_or_else(|| format!("gasnet-sci-{version}"))
-    );
+    println!("cargo::rustc-env=BUILT_COMMIT={}", git("%H").unwrap_or_else(|| format!("gasnet-sci-{version}")));
 }
 
 /// Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. Years begin in March here, so that a leap day is the last of its year.

@@ -2,7 +2,7 @@
 
 use gasnet_sci::am::region;
 use gasnet_sci::base::config::{Config, VARS};
-use gasnet_sci::os::sys;
+use gasnet_sci::os::{limit, sys};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -120,7 +120,7 @@ fn value_that_makes_no_sense_is_marked_and_the_rest_is_shown() {
 fn host_is_this_one() {
     let report = json(&[], &[]);
     assert_eq!(report["host"]["cpus"]["usable"], sys::usable_cpus().len());
-    let (soft, _) = sys::resource_limit(libc::RLIMIT_NOFILE);
+    let (soft, _) = limit::of(libc::RLIMIT_NOFILE);
     let limits = report["host"]["resource_limits"].as_array().unwrap();
     assert_eq!(limits.iter().find(|limit| limit["name"] == "RLIMIT_NOFILE").unwrap()["soft"], soft);
 }

@@ -5,7 +5,7 @@
 use crate::am::region::Layout;
 use crate::base::config::{Amount, Config, SegmentSize};
 use crate::coll::area::Area;
-use crate::os::{cgroup, sys};
+use crate::os::{cgroup, limit};
 use crate::sci::{SciError, room};
 use crate::supervise::spawn;
 
@@ -166,7 +166,7 @@ pub fn file_size() -> Option<Limit> {
 }
 
 fn resource(kind: libc::__rlimit_resource_t, name: &'static str, command: &str) -> Option<Limit> {
-    let (soft, hard) = sys::resource_limit(kind);
+    let (soft, hard) = limit::of(kind);
     let finite = |bytes: u64| (bytes != libc::RLIM_INFINITY).then_some(bytes);
     let change = match finite(hard) {
         Some(hard) if hard <= soft => format!("{command} cannot raise it: the hard limit is the same"),
@@ -208,7 +208,7 @@ pub fn check(nodes: u32) -> Result<(), String> {
 /// The same for the `locals` nodes that a job of `nodes` has on this host.
 pub fn check_part(locals: u32, nodes: u32) -> Result<(), String> {
     let descriptors = spawn::descriptors_needed(locals);
-    let (_, hard) = sys::resource_limit(libc::RLIMIT_NOFILE);
+    let (_, hard) = limit::of(libc::RLIMIT_NOFILE);
     if descriptors > hard {
         return Err(format!(
             "{locals} nodes are too many: who starts them needs {descriptors} descriptors, the hard limit is {hard} \
@@ -249,10 +249,10 @@ const CLIENTS: u64 = 200;
 /// needed, and the limit.
 pub fn make_room_for_connections(far: u32) -> Result<(), String> {
     let open = std::fs::read_dir("/proc/self/fd").map_or(SPARE, |list| list.count() as u64);
-    let limit = sys::descriptor_limit();
+    let limit = limit::descriptors();
     if let Some(soft) = soft_limit(open, far, limit)? {
-        sys::set_descriptor_limit((soft, limit.1));
-        let got = sys::descriptor_limit().0;
+        limit::set_descriptors((soft, limit.1));
+        let got = limit::descriptors().0;
         if got < soft {
             return Err(format!(
                 "RLIMIT_NOFILE: the limit of {got} cannot be raised to {soft}, though the hard limit is {}",

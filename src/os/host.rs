@@ -142,6 +142,7 @@ pub fn close_streams() {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limit;
     use super::*;
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn limits_are_raised_to_the_hard_ones() {
         assert!(maximize_limit(libc::RLIMIT_NOFILE as c_int));
-        let (soft, hard) = sys::descriptor_limit();
+        let (soft, hard) = limit::descriptors();
         assert_eq!(soft, hard);
         assert!(!maximize_limit(-1) && !maximize_limit(9999));
     }

@@ -9,6 +9,7 @@ pub mod family;
 pub mod host;
 pub mod layout;
 pub mod levels;
+pub mod limit;
 pub mod namespace;
 pub mod net;
 pub mod poller;

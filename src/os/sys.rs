@@ -464,26 +464,6 @@ pub fn write_stderr(bytes: &[u8]) {
     unsafe { libc::write(2, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Soft and hard limit of a resource; RLIM_INFINITY: none.
-pub fn resource_limit(kind: libc::__rlimit_resource_t) -> (u64, u64) {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` is writable.
-    unsafe { libc::getrlimit(kind, &mut limit) };
-    (limit.rlim_cur, limit.rlim_max)
-}
-
-/// Soft and hard limit on the number of open descriptors.
-pub fn descriptor_limit() -> (u64, u64) {
-    resource_limit(libc::RLIMIT_NOFILE)
-}
-
-/// Sets the soft and hard limit on open descriptors.
-pub fn set_descriptor_limit((soft, hard): (u64, u64)) {
-    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
-    // SAFETY: `limit` is valid.
-    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
-}
-
 /// fork(2); returns 0 in the child.
 pub fn fork() -> io::Result<i32> {
     // SAFETY: the child continues with the only thread that it has. Callers warn if there were more (glibc keeps

@@ -19,7 +19,7 @@ pub(super) struct Show {
 }
 
 pub(super) enum Outlet {
-    Own(Output),
+    Own(Box<Output>),
     Launcher(Relay),
 }
 
@@ -34,7 +34,7 @@ impl Outlet {
                 output.add_pipe(pipe, stream, tag, rank == show.prompts, Some(log::name(rank, show.nodes)))?;
             }
         }
-        Ok(Outlet::Own(output))
+        Ok(Outlet::Own(Box::new(output)))
     }
 
     // Prints a line of the supervisor's own.

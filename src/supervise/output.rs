@@ -274,7 +274,7 @@ impl Output {
             let sink = &mut sinks[source.sink];
             let had_line = sink.open.is_some_and(|open| open.source == source.number);
             source.move_on(sink, folds, *share, now);
-            let ends = had_line && !sink.open.is_some_and(|open| open.source == source.number);
+            let ends = had_line && sink.open.is_none_or(|open| open.source != source.number);
             has_ended |= ends;
             if ends || sink.is_full() {
                 next.get_or_insert((at + 1) % count);

@@ -7,7 +7,7 @@
 
 use super::header::JobHeader;
 use crate::base::log;
-use crate::os::{family, sys};
+use crate::os::{family, limit, sys};
 use libc::c_int;
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
@@ -169,7 +169,7 @@ fn explain(error: io::Error, rank: u32, header: &JobHeader) -> io::Error {
         Some(libc::EMFILE) => format!(
             "; {} descriptors are needed, the limit is {} (ulimit -n)",
             descriptors_needed(header.local_count()),
-            sys::descriptor_limit().1
+            limit::descriptors().1
         ),
         Some(libc::EAGAIN) => "; the limit on processes is reached (ulimit -u, or the cgroup's pids.max)".into(),
         _ => String::new(),
@@ -230,17 +230,17 @@ impl Inherited {
         let taken: Vec<c_int> = HANDLED.into_iter().filter(|signal| !sys::is_ignored(*signal)).collect();
         let mask = sys::SignalSet::new(&[&taken[..], &[libc::SIGCHLD]].concat()).apply(libc::SIG_BLOCK);
         let actions: Vec<_> = (1..=64).filter_map(|signal| replace_action(signal).map(|old| (signal, old))).collect();
-        let limit = sys::descriptor_limit();
+        let limit = limit::descriptors();
         let needed = descriptors_wanted(nodes);
         if limit.0 < needed {
-            sys::set_descriptor_limit((needed.min(limit.1), limit.1));
+            limit::set_descriptors((needed.min(limit.1), limit.1));
         }
         Inherited { mask, actions, taken, limit }
     }
 
     fn restore(&self) {
         self.actions.iter().for_each(|(signal, action)| sys::restore_disposition(*signal, action));
-        sys::set_descriptor_limit(self.limit);
+        limit::set_descriptors(self.limit);
         self.mask.apply(libc::SIG_SETMASK);
     }
 }

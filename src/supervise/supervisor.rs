@@ -6,19 +6,21 @@ use super::ending::{Ending, Step};
 use super::header::{JobHeader, Phase};
 use super::outlet::{Outlet, Show};
 use super::relay::Relay;
-use super::spawn::{Child, Children, MARKER};
+use super::spawn::{Children, MARKER};
 use crate::os::poller::Poller;
-use crate::os::{family, sys};
+use crate::os::sys;
 use libc::{c_int, pollfd};
 use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 mod agent;
 mod clear_up;
+mod node;
 mod pause;
 
 pub use agent::Link;
+use node::{Inner, Supervised};
 
 /// How often the supervisor looks for nodes that have joined. Joining itself wakes no process.
 const TICK: Duration = Duration::from_millis(100);
@@ -112,79 +114,6 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     supervisor.status()
 }
 
-struct Supervised {
-    child: Child,
-    // The child has ended. So has the node, unless it is another process.
-    child_gone: bool,
-    ended: bool,
-    // The node's process, once it has joined: `child`, or another one if `child` is a wrapper around it.
-    process: Option<i32>,
-    // The node itself, if `child` is a wrapper around it.
-    inner: Option<Inner>,
-}
-
-// How the end of a node behind a wrapper is seen.
-enum Inner {
-    // A descriptor is readable then.
-    Watched(OwnedFd),
-    // The kernel refuses such descriptors. So the supervisor looks for the process now and then.
-    Looked(i32),
-}
-
-impl Inner {
-    fn new(pid: i32) -> Inner {
-        sys::pidfd(pid).map_or(Inner::Looked(pid), Inner::Watched)
-    }
-
-    fn descriptor(&self) -> Option<&OwnedFd> {
-        match self {
-            Inner::Watched(fd) => Some(fd),
-            Inner::Looked(_) => None,
-        }
-    }
-
-    // `tie`: the node's, which the kernel knows by process. `is_ready`: what poll(2) said of a descriptor.
-    fn has_ended(&self, tie: BorrowedFd, is_ready: impl Fn(i32) -> bool) -> bool {
-        match self {
-            Inner::Watched(fd) => is_ready(fd.as_raw_fd()),
-            Inner::Looked(pid) => sys::tied_to(tie) != Some(*pid) || family::is_zombie(*pid),
-        }
-    }
-}
-
-impl Supervised {
-    fn new(child: Child) -> Supervised {
-        Supervised { child, child_gone: false, ended: false, process: None, inner: None }
-    }
-
-    // Looks whether the node has joined. The number that the node has entered in the header is that of its own PID namespace; the
-    // kernel knows the process and says its number here.
-    fn look(&mut self) {
-        if self.process.is_none()
-            && let Some(pid) = sys::tied_to(self.child.tie.as_fd())
-        {
-            self.process = Some(pid);
-            self.inner = (pid != self.child.pid).then(|| Inner::new(pid));
-        }
-    }
-
-    // The node behind a wrapper, if it has joined and runs.
-    fn inner_pid(&self) -> Option<i32> {
-        sys::tied_to(self.child.tie.as_fd()).filter(|pid| *pid != self.child.pid)
-    }
-
-    // SIGQUIT goes only to nodes, which may have a handler. It would make other programs leave core files.
-    fn ask(&self) {
-        if let Some(pid) = self.inner_pid() {
-            sys::queue_signal(pid, libc::SIGQUIT, MARKER);
-        } else if self.process == Some(self.child.pid) {
-            sys::queue_signal(self.child.pid, libc::SIGQUIT, MARKER);
-        } else if !self.child_gone {
-            sys::kill(self.child.pid, libc::SIGTERM);
-        }
-    }
-}
-
 struct Supervisor {
     header: JobHeader,
     options: Options,
@@ -211,6 +140,7 @@ struct Supervisor {
 impl Supervisor {
     fn until_all_ended(&mut self) {
         let mut killed_at = None;
+        self.take_ends(); // a system that refuses to tell of ends is noticed before the first wait
         while self.nodes.iter().any(|node| !node.ended) {
             let polled = self.wait();
             self.serve_launcher(&polled, &mut killed_at);

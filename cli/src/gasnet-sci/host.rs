@@ -6,7 +6,7 @@ use crate::report::*;
 use gasnet_sci::am::wait;
 use gasnet_sci::job::limits;
 use gasnet_sci::os::topology::{Topology, format_list, parse_list};
-use gasnet_sci::os::{cgroup, sys};
+use gasnet_sci::os::{cgroup, limit, sys};
 use std::fs;
 
 /// Looks at this host.
@@ -142,7 +142,7 @@ fn resource_limits() -> Vec<Resource> {
     ];
     let finite = |value: u64| (value != libc::RLIM_INFINITY).then_some(value);
     let limit = |(name, kind, unit)| {
-        let (soft, hard) = sys::resource_limit(kind);
+        let (soft, hard) = limit::of(kind);
         Resource { name, soft: finite(soft), hard: finite(hard), unit }
     };
     kinds.map(limit).into()

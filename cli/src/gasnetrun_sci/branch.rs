@@ -8,7 +8,7 @@
 use super::reach::{End, Inherited, end_of, fate};
 use gasnet_sci::base::log;
 use gasnet_sci::os::poller::Poller;
-use gasnet_sci::os::sys;
+use gasnet_sci::os::{limit, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame};
 use libc::pollfd;
 use std::ffi::OsString;
@@ -163,7 +163,7 @@ struct Branch {
 pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>) {
     let inherited = Inherited::now();
     let hard = inherited.descriptors.1;
-    sys::set_descriptor_limit((hard, hard)); // three for each host; what this process starts gets what it has inherited
+    limit::set_descriptors((hard, hard)); // three for each host; what this process starts gets what it has inherited
     let (reached, poller) = (Vec::new(), Poller::default());
     let mut branch = Branch { launcher, silence, paused: false, inherited, reached, poller };
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN); // pipes of commands that have ended

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // processes
 
-use gasnet_sci::os::sys;
+use gasnet_sci::os::{limit, sys};
 use gasnet_sci::supervise::signals::signal_name;
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +21,7 @@ pub struct Inherited {
 impl Inherited {
     /// As it is now.
     pub fn now() -> Inherited {
-        Inherited { mask: sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK), descriptors: sys::descriptor_limit() }
+        Inherited { mask: sys::SignalSet::new(&[]).apply(libc::SIG_BLOCK), descriptors: limit::descriptors() }
     }
 
     /// Starts a command with three pipes, away from the terminal ([`leave_terminal`]). It dies with this process; the agent behind it
@@ -31,7 +31,7 @@ impl Inherited {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let prepare = move || {
-            sys::set_descriptor_limit(self.descriptors);
+            limit::set_descriptors(self.descriptors);
             self.mask.apply(libc::SIG_SETMASK);
             leave_terminal();
             sys::signal_at_parents_end(libc::SIGKILL)

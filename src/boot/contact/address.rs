@@ -35,7 +35,7 @@ impl Endpoint {
 
     /// One address, for tests.
     pub fn at(address: IpAddr, port: u16) -> Endpoint {
-        let (prefix, is_loopback) = (address.is_ipv4().then_some(32).unwrap_or(128), address.is_loopback());
+        let (prefix, is_loopback) = (if address.is_ipv4() { 32 } else { 128 }, address.is_loopback());
         let one = Interface { name: "?".into(), address, prefix, scope: 0, is_loopback, is_running: true };
         Endpoint { interfaces: vec![one], ports: port..=port }
     }

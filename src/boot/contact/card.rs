@@ -163,7 +163,7 @@ fn machine() -> u64 {
     }
     let network = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
     let digest = Sha256::new().chain_update(boot).chain_update(network.as_os_str().as_encoded_bytes()).finalize();
-    digest.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight)) & (1 << 56) - 1
+    digest.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight)) & ((1 << 56) - 1)
 }
 
 #[cfg(test)]

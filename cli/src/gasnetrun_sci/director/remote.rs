@@ -4,7 +4,7 @@ use super::super::place::Load;
 use super::super::reach::{End, Inherited, end_of, fate};
 use super::AGENT;
 use gasnet_sci::base::config::Config;
-use gasnet_sci::os::{host, sys};
+use gasnet_sci::os::{host, limit, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
 use gasnet_sci::supervise::header::Half;
 use libc::pollfd;
@@ -46,7 +46,7 @@ impl Command {
             ));
         }
         if descriptors.0 < needed {
-            sys::set_descriptor_limit((needed, hard));
+            limit::set_descriptors((needed, hard));
         }
         let (reach, own_too) = (config.hosts.reach(), config.hosts.rsh.is_some());
         Ok(Command { reach, own_too, launcher: launcher.into(), inherited })
