@@ -11,6 +11,8 @@ cd "$root" || exit 1
 target=${CARGO_TARGET_DIR:-$root/target}
 case $target in /*) ;; *) target=$root/$target ;; esac
 export CARGO_TARGET_DIR=$target
+# What the forge builds is built once: notes for the next build would take longer than they save.
+[ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
 profile=${CI_PROFILE:-release}
 timed_profile=${CI_TIMED_PROFILE:-$profile}
 stage=$target/stage

@@ -167,7 +167,8 @@ mod tests {
         for ticks in [0, SLOW / 2, SLOW] {
             let few = polls(&pace, Kind::Retrieval, 64_000, ticks);
             assert!(few.windows(2).all(|pair| pair[1] - pair[0] == CALLS_PER_POLL), "{few:?}");
-            assert_eq!(few.len() as u64, 64_000 / CALLS_PER_POLL);
+            let least = (64_000 / CALLS_PER_POLL) as usize - 1; // the polls need not begin with the first call
+            assert!((least..=least + 1).contains(&few.len()), "{}", few.len());
             assert!(polls(&pace, Kind::Post, 64_000, ticks).is_empty(), "quick posts");
         }
         for kind in [Kind::Post, Kind::Retrieval] {

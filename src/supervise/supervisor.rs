@@ -308,6 +308,7 @@ impl Supervisor {
                 Ok(None) => return,
                 Err(error) => return self.go_blind(&error),
             };
+            self.look_at_starts();
             let header = self.header;
             let is_inner = |node: &Supervised| node.child_gone && node.process == Some(pid);
             let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
@@ -407,6 +408,15 @@ impl Supervisor {
             self.ending.joined(now);
         }
         (waiting || self.ending.has_unjoined()).then_some(TICK)
+    }
+
+    // A child that could not run its program has said so before it ended. Its line comes before its end.
+    fn look_at_starts(&mut self) {
+        let Some(mut set) = self.options.exec_errors.as_ref().map(|pipe| [readable(pipe)]) else { return };
+        self.poll(&mut set, Some(Duration::ZERO));
+        if set[0].revents != 0 {
+            self.exec_failed();
+        }
     }
 
     fn exec_failed(&mut self) {

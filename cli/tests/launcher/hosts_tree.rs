@@ -176,7 +176,7 @@ fn nodes_go_by_the_load_of_hosts_when_all_have_answered() {
     fs::write(place.join("entry"), entry).unwrap();
     let far = format!(
         "#!/bin/sh\nhost=$1; shift; cd {}; XDG_RUNTIME_DIR=$PWD/$host; export XDG_RUNTIME_DIR\n\
-         [ $host = b ] && {{ sleep 1; mkdir -m 700 -p a/gasnet-sci; mv entry a/gasnet-sci/00000000000000aa-1; sleep 2.5; }}\nexec \"$@\"\n",
+         [ $host = b ] && {{ sleep 1; until mkdir -m 700 -p a/gasnet-sci && mv entry a/gasnet-sci/00000000000000aa-1 2>/dev/null; do :; done; sleep 2.5; }}\nexec \"$@\"\n",
         place.display()
     );
     let far = write_script(&place.join("rsh"), &far, 0o755);
