@@ -171,11 +171,9 @@ GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_query_bound, gex_TM_t tm, gex_Rank_t r
 #define gex_EP_QueryBoundSegmentNB(...) GASNETI_SCI_EX_EP_QueryBoundSegmentNB(__VA_ARGS__)
 GASNETI_SCI_INLINE int gasneti_sci_segment_query_bound(gex_TM_t tm, gex_Rank_t rank, void **owner_p, void **local_p,
                                                        uintptr_t *size_p) {
-  size_t size = 0;
-  const int found = gasneti_sci_bound_segment(tm, rank, owner_p, local_p, &size);
-  /* Also where there is none: a compiler that sees this inline would warn a client whose variable is set on one way only. */
-  if (size_p != NULL) *size_p = size;
-  return !found;
+  /* The library writes the size, and writes nothing where there is none. A compiler that saw the two ways here would warn clients whose
+   * variable is set on one of them only. */
+  return !gasneti_sci_bound_segment(tm, rank, owner_p, local_p, (size_t *)size_p);
 }
 #define GASNETI_SCI_EX_Segment_QueryBound(tm, rank, owner_p, local_p, size_p)                                        \
   GASNETI_SCI_CHECKED("gex_Segment_QueryBound", GASNETI_SCI_RULES_LOCAL,                                             \

@@ -382,11 +382,11 @@ fn a_signal_that_all_nodes_get_is_one_line() {
 
 #[test]
 fn what_all_nodes_say_of_one_cause_is_one_line_and_what_they_print_is_theirs() {
-    for start in every(4, "join attach fence advise:careful buffer:done fence exit:0") {
+    for start in every(4, "join attach fence advise:gasnet_attach buffer:done fence exit:0") {
         expect_in_one_of_three(&start, |outcome| {
             assert_eq!((outcome.status, outcome.out.matches("done").count()), (0, 4), "{outcome:?}");
             let line = outcome.err.lines().next().unwrap_or_default();
-            assert!(line.starts_with("gasnet-sci: node ") && line.contains("/4: careful"), "{outcome:?}");
+            assert!(line.starts_with("gasnet-sci: node ") && line.contains("/4: gasnet_attach"), "{outcome:?}");
             outcome.err.lines().count() == 1 && line.ends_with(" (and 3 other nodes)")
         });
     }

@@ -31,7 +31,7 @@ mod source;
 const COURTESY: Duration = Duration::from_secs(1);
 /// Memory for what is kept back of all streams together.
 const MEMORY: usize = 64 << 20;
-/// The most and the least that one stream gets of it: with more than 32,768 nodes the least counts.
+/// The least and the most that one stream gets of it: with more than 32,768 nodes the least counts.
 const SHARE: [usize; 2] = [1 << 10, 1 << 20];
 /// What the supervisor itself says is like a stream with this number.
 const OWN: i32 = -1;

@@ -4,9 +4,10 @@
 //! left out. The line goes out when all nodes have said it, when nobody can say it any more, when the supervisor has to say
 //! something, and after [`WAIT`] in any case.
 //!
-//! Only lines count that begin as the library's do, with their own node in the right place: what clients print passes as it is. So
-//! do counters, which users compare node by node. Lines that end the job may differ in numbers: each node names the peer that it
-//! has lost, for one host that is gone.
+//! Only lines count that begin as the library's do, with their own node in the right place, and that come once in a job: those of signals
+//! and fatal errors, those that end the job, and those of its start ([`START`]). All else passes as it is and at once: what clients
+//! print, counters, and calls that are refused, of which a program may make thousands. Lines that end the job are compared without
+//! their numbers: each node names the peer that it has lost, for one host that is gone.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,6 +16,15 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_secs(1);
 /// What ends a line that ends the job.
 const LAST: &str = "; ending the job";
+/// How lines begin that tell why a job cannot start, or has no memory. All nodes usually say the same of that.
+const START: &[&str] = &[
+    "gasnet_init",
+    "gasnet_attach",
+    "gex_Client_Init",
+    "gex_Segment_Attach",
+    "gex_EP_RegisterHandlers",
+    "memory ran out",
+];
 
 /// What is to be done with a line.
 #[derive(Debug, PartialEq)]
@@ -100,7 +110,9 @@ fn key(name: &str, line: &[u8]) -> Option<String> {
             let text = line.strip_prefix("*** Caught a ")?.strip_suffix(name)?;
             text.ends_with(" on ").then_some(("*** Caught a ", text))
         })?;
-    if text.starts_with("stats: ") {
+    let comes_once =
+        head != "gasnet-sci: " || text.ends_with(LAST) || START.iter().any(|start| text.starts_with(start));
+    if !comes_once {
         return None;
     }
     let mut key = format!("{head}{text}");
@@ -133,9 +145,11 @@ mod tests {
 
     #[test]
     fn what_all_nodes_say_is_one_line_with_their_number_at_once() {
-        for line in
-            ["*** Caught a signal: SIGTERM(15) on NODE", "*** FATAL ERROR: NODE: x", "gasnet-sci: NODE: attach: y"]
-        {
+        for line in [
+            "*** Caught a signal: SIGTERM(15) on NODE",
+            "*** FATAL ERROR: NODE: x",
+            "gasnet-sci: NODE: gasnet_attach: y",
+        ] {
             let (mut folds, now, text) = (Folds::new(4), Instant::now(), format!("{line}\n"));
             assert_eq!(said(&mut folds, 2, &text, now), Said::Waits);
             for node in [0, 1, 1, 3] {
@@ -186,6 +200,7 @@ mod tests {
             "gasnet-sci: node 3/4: hello\n",
             "gasnet-sci: node 11/4: hello\n",
             "gasnet-sci: NODE: stats: polls 7\n",
+            "gasnet-sci: NODE: gasnet_AMPoll returning GASNET_ERR_NOT_INIT: x\n",
             "*** Caught a signal: SIGTERM(15) on node 3/4\n",
             "*** test of NODE\n",
             "gasnet-sci: NODE: unfinished",
