@@ -106,6 +106,7 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
         link,
         failed: false,
         poller: Poller::default(),
+        has_polled: false,
         blind: false,
     };
     supervisor.until_all_ended();
@@ -133,6 +134,8 @@ struct Supervisor {
     // A node has failed without leaving a code.
     failed: bool,
     poller: Poller,
+    // A first poll, which does not wait, has been made. So a system that refuses to tell of ends is noticed at once.
+    has_polled: bool,
     // The kernel tells this process nothing of the nodes.
     blind: bool,
 }
@@ -140,7 +143,6 @@ struct Supervisor {
 impl Supervisor {
     fn until_all_ended(&mut self) {
         let mut killed_at = None;
-        self.take_ends(); // a system that refuses to tell of ends is noticed before the first wait
         while self.nodes.iter().any(|node| !node.ended) {
             let polled = self.wait();
             self.serve_launcher(&polled, &mut killed_at);
@@ -222,7 +224,8 @@ impl Supervisor {
         let beat = self.link.as_ref().and_then(Link::next);
         let dues = [self.ending.next(), self.overdue_at, self.output.next(), beat];
         let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
-        self.poll(&mut set, [due, tick].into_iter().flatten().min());
+        let at_once = (!std::mem::replace(&mut self.has_polled, true)).then_some(Duration::ZERO);
+        self.poll(&mut set, [due, tick, at_once].into_iter().flatten().min());
         self.output.transfer(&set);
         let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
         if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
