@@ -23,10 +23,12 @@ END {
   if (!rows || !most) { print "site-bars: no table with " head > "/dev/stderr"; exit 1 }
   left = longest > 17 ? 12 + 8 * longest : 148 # where bars begin; letters are at most 8 wide on average
   step = series > 1 ? 16 : 24; gap = series > 1 ? 12 : 4; top = series > 1 ? 30 : 8
+  apart = 85 # between the names of two series
+  for (i = 1; i < series; i++) if (30 + 6.5 * length(name[i]) > apart) apart = 30 + 6.5 * length(name[i])
   for (i = 1; i <= series; i++) said = said (i > 1 ? ", " : "") name[i]
   printf "<svg class=\"bars\" viewBox=\"0 0 400 %d\" role=\"img\" aria-label=\"%s, in %s\">\n", top + rows * (series * step + gap) + 20, safe(said), safe(unit)
   for (i = 1; series > 1 && i <= series; i++)
-    printf "<rect class=\"bar bar%d\" x=\"%d\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"small\" x=\"%d\" y=\"18\">%s</text>\n", i, left + (i - 1) * 85, left + 17 + (i - 1) * 85, safe(name[i])
+    printf "<rect class=\"bar bar%d\" x=\"%d\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"small\" x=\"%d\" y=\"18\">%s</text>\n", i, left + (i - 1) * apart, left + 17 + (i - 1) * apart, safe(name[i])
   y = top
   for (row = 1; row <= rows; row++) {
     printf "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", left - 8, y + series * step / 2 + 4, safe(label[row])

@@ -45,8 +45,8 @@ mod timing;
 mod ways;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, Card, agree_on_window, any_reserves, check_agreement, create, fetch_environment, largest_segment, overlap,
-    publish_environment, restore_file, tell_own,
+    CARD, Card, agree_on_window, any_reserves, check_agreement, check_clocks, create, fetch_environment, largest_of,
+    largest_segment, overlap, publish_environment, restore_file, segment_word, tell_clocks,
 };
 
 /// How the client was compiled. Its headers pass this to init.
@@ -216,8 +216,9 @@ impl Job {
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
-        boot::put_words(&*boot, CARD, &[client.configuration, version, slots, ring, max_local])?;
-        tell_own(&*boot, &config)?;
+        let card = [client.configuration, version, slots, ring, segment_word(max_local, &config)];
+        boot::put_words(&*boot, CARD, &card)?;
+        tell_clocks(&*boot)?;
         boot.fence()?;
         let header = *memory.header();
         adapter.near().agree_on_fences(|node| header.is_local(node));
@@ -226,9 +227,10 @@ impl Job {
         }
         let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
-        let reserves = any_reserves(&*boot)?;
-        let max_global = cards.iter().map(|card| card[4]).min().unwrap_or(max_local);
-        let stride = cards.iter().map(|card| card[4]).max().unwrap_or(max_local);
+        check_clocks(&*boot)?;
+        let reserves = any_reserves(&cards);
+        let max_global = largest_of(&cards).min().unwrap_or(max_local);
+        let stride = largest_of(&cards).max().unwrap_or(max_local);
         let vis = Vis::new(&config);
         let landings = Arc::<Landings>::default();
         let deck = mail::Place::<Host>::default();

@@ -23,7 +23,10 @@ impl Poller {
         match sys::poll(set, timeout) {
             Ok(()) => self.refused = 0,
             Err(_) if self.refused + 1 < MOST => self.refused += 1,
-            Err(error) => return Err(error),
+            Err(error) => {
+                self.refused = MOST;
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -35,6 +38,6 @@ impl Poller {
 
     /// Whether the kernel has refused for long.
     pub fn is_deaf(&self) -> bool {
-        self.refused + 1 == MOST
+        self.refused == MOST
     }
 }

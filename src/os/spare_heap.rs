@@ -30,7 +30,8 @@ pub fn switch() {
     SWITCHED.store(true, Ordering::Relaxed);
 }
 
-fn has_switched() -> bool {
+/// Whether this process has done so.
+pub fn has_switched() -> bool {
     SWITCHED.load(Ordering::Relaxed)
 }
 

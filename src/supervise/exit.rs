@@ -12,7 +12,7 @@
 use super::debug;
 use super::node::{self, Node};
 use crate::base::{fatal as base, log};
-use crate::os::sys;
+use crate::os::{spare_heap, sys};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
@@ -276,6 +276,9 @@ pub fn install_error_hooks() {
     base::set_fatal_hook(on_fatal_error);
     base::set_leave_hook(at_once);
     std::panic::set_hook(Box::new(|panic| {
+        if spare_heap::has_switched() {
+            sys::exit_now(1); // a child that looks names up: its parent goes on without it
+        }
         let text = panic_text(panic.payload());
         match panic.location() {
             Some(place) => fatal(format_args!("internal error at {place}: {text}")),

@@ -6,7 +6,7 @@
 //!    shares, and then their nodes wait as they would for any full pipe. No byte is put into a line, however long it is.
 //! 3. There are two exceptions. The node that has stdin may leave a prompt: a line of it that stays unfinished for a tenth of a second
 //!    is shown. And a node may never end its line, and even wait for one that waits here: if an open line grows no more
-//!    for [`COURTESY`] while others wait, or is a prompt for as long, a newline ends it.
+//!    for `COURTESY` while others wait, or is a prompt for as long, a newline ends it.
 //! 4. A line of the library that many nodes print for one cause is printed once (`fold`).
 //!
 //! Nothing here waits for a reader. A full sink keeps its bytes, and takes no more; then the nodes' output is not read.

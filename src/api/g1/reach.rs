@@ -1,5 +1,5 @@
 //! The values by which the header decides what to do inline: C's view of `peers::shortcuts`, which makes the decision.
-//! Attach fills them. Afterwards some of them change, in one direction only: from inline to calls ([`note_implicit`], [`stop_few`]).
+//! Attach fills them. Afterwards some of them change, in one direction only: from inline to calls (`note_implicit`, `stop_few`).
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 

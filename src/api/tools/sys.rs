@@ -272,8 +272,11 @@ pub unsafe extern "C" fn gasneti_sci_run_diagnostics(
     // SAFETY: the caller promises that `sections` is NULL or a C string.
     let sections = unsafe { text(sections) }.unwrap_or_default();
     let count = usize::try_from(count).unwrap_or(0);
-    // SAFETY: the caller promises `count` entries.
-    let checks = unsafe { std::slice::from_raw_parts(checks, count) };
+    let checks = match checks.is_null() {
+        true => &[],
+        // SAFETY: the caller promises `count` entries.
+        false => unsafe { std::slice::from_raw_parts(checks, count) },
+    };
     let client = |check: &gasneti_sci_diagnostic_t| {
         // SAFETY: the caller promises that the name is a C string.
         let name = unsafe { text(check.name) }.unwrap_or_default();

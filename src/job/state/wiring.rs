@@ -155,32 +155,54 @@ pub(super) fn largest_segment(config: &Config, client: &Client, locals: u32, nod
 pub(super) const CARD: Key = Key::new("card");
 
 /// What each node tells all others in `gasnet_init`: the client's configuration, the version of the layout, its slots
-/// and ring bytes, and the largest segment that it could have.
+/// and ring bytes, and the largest segment that it could have. The lowest bit of that says whether the node commits the memory of its
+/// segment (GASNET_SCI_RESERVE): a round of the exchange has no room for another word.
 pub(crate) type Card = [u64; 5];
 
-/// The key under which a node says whether it commits the memory of its segment (GASNET_SCI_RESERVE), and what its clock counts.
-const OWN: Key = Key::new("own");
-
-/// Tells both. Nodes may have different settings, if a script between launcher and node changes them.
-pub(super) fn tell_own(boot: &dyn Bootstrap, config: &Config) -> Result<(), BootError> {
-    let clocks = namespace::of_clocks().map_or(0, |space| space.inode);
-    boot::put_words(boot, OWN, &[config.reserve.into(), clocks])
+/// This node's last word of its card.
+pub(super) fn segment_word(largest: u64, config: &Config) -> u64 {
+    largest & !1 | u64::from(config.reserve)
 }
 
-/// After the fence: whether any node commits the memory of its segment. In timing mode the nodes of a host compare their clocks.
-pub(super) fn any_reserves(boot: &dyn Bootstrap) -> Result<bool, Error> {
-    let nodes = 0..boot.size();
-    let own: Vec<[u64; 2]> = nodes.map(|node| boot::get_words(boot, node, OWN)).collect::<Result<_, _>>()?;
-    if IS_TIMED && let Some(other) = other_clock(&own) {
-        return Err(Error::resource(format_args!(
-            "node {other} is in another time namespace than node 0, and timing mode compares the clocks of nodes"
-        )));
+/// The largest segments that nodes with these cards could have.
+pub(super) fn largest_of(cards: &[Card]) -> impl Iterator<Item = u64> {
+    cards.iter().map(|card| card[4] & !1)
+}
+
+/// Whether any node commits the memory of its segment. Nodes may have different settings, if a script between launcher and node changes
+/// them.
+pub(super) fn any_reserves(cards: &[Card]) -> bool {
+    cards.iter().any(|card| card[4] & 1 != 0)
+}
+
+/// The key under which a node of timing mode says what its clock counts.
+const CLOCKS: Key = Key::new("clocks");
+
+/// In timing mode the nodes of the job, which are on one host, compare their clocks. This one tells whose they are.
+pub(super) fn tell_clocks(boot: &dyn Bootstrap) -> Result<(), BootError> {
+    match IS_TIMED {
+        true => boot::put_words(boot, CLOCKS, &[namespace::of_clocks().map_or(0, |space| space.inode)]),
+        false => Ok(()),
     }
-    Ok(own.iter().any(|[reserves, _]| *reserves != 0))
 }
 
-fn other_clock(own: &[[u64; 2]]) -> Option<usize> {
-    own.iter().position(|[_, clocks]| *clocks != own[0][1])
+/// After the fence.
+pub(super) fn check_clocks(boot: &dyn Bootstrap) -> Result<(), Error> {
+    if !IS_TIMED {
+        return Ok(());
+    }
+    let clocks: Vec<[u64; 1]> =
+        (0..boot.size()).map(|node| boot::get_words(boot, node, CLOCKS)).collect::<Result<_, _>>()?;
+    match other_clock(&clocks) {
+        None => Ok(()),
+        Some(other) => Err(Error::resource(format_args!(
+            "node {other} is in another time namespace than node 0, and timing mode compares the clocks of nodes"
+        ))),
+    }
+}
+
+fn other_clock(clocks: &[[u64; 1]]) -> Option<usize> {
+    clocks.iter().position(|clock| *clock != clocks[0])
 }
 
 /// Checks that all nodes run the same library, with the same region sizes, from the same build of the client.
@@ -237,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_node_whose_clock_counts_otherwise_is_found() {
-        assert_eq!(other_clock(&[[0, 7], [1, 7], [0, 7]]), None);
-        assert_eq!(other_clock(&[[0, 7], [1, 7], [0, 8]]), Some(2));
+        assert_eq!(other_clock(&[[7], [7], [7]]), None);
+        assert_eq!(other_clock(&[[7], [7], [8]]), Some(2));
     }
 }

@@ -42,7 +42,8 @@ impl Supervisor {
                 return; // the user did not want to wait for the slow reader
             }
             if self.poller.is_deaf() && !self.output.has_sources() {
-                return; // it was told; what the reader has not taken is lost
+                self.header.record_exit(1); // what the reader has not taken is lost
+                return;
             }
             if set[1..own].iter().any(|guard| guard.revents != 0) {
                 return; // no process waits for this one any more

@@ -37,7 +37,8 @@ impl Director {
             self.output.interests(&mut set);
             let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
             if self.poller.poll(&mut set, due.into_iter().flatten().min()).is_err() && !self.output.has_sources() {
-                return; // it was told, or is told by the status; what the reader has not taken is lost
+                self.record(1); // what the reader has not taken is lost
+                return;
             }
             if self.output.transfer(&set[1..]) || self.output.is_clogged() {
                 give_up = Instant::now() + LINGER;
