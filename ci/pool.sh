@@ -36,7 +36,7 @@ check() {
 count_script() {
   local counts
   timeout -k 5 "$limit" "$@" </dev/null >"$TMPDIR/log" 2>&1
-  grep -vE '^[a-z-]+: [0-9]+ passed, [0-9]+ failed$' "$TMPDIR/log"
+  grep -avE '^[a-z-]+: [0-9]+ passed, [0-9]+ failed$' "$TMPDIR/log"
   counts=$(sed -nE 's/^[a-z-]+: ([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$TMPDIR/log")
   rm -f "$TMPDIR/log"
   if [ -z "$counts" ]; then
