@@ -112,7 +112,7 @@ ex-testcxx       |               |
 ex-testenv       |               |
 ex-testhsl       |               |
 ex-testprogthr   |               |
-ex-testinternal  | 20            |
+ex-testinternal  | 20            | noise
 ex-testcore4     |               |
 ex-testam        | 100 16K       |
 ex-testalltoall  | 50            |
