@@ -20,13 +20,7 @@ const MACHINE: Key = Key::new("machine");
 const WORDS: usize = 4;
 
 /// The number of the machine's boot, 0 if it does not say; the CPUs that the node may use.
-type Card = [u64; 1 + WORDS];
-
-// A value takes a word more than it has, for its key.
-const _: () = assert!(
-    size_of::<Card>() + size_of::<crate::job::state::wiring::Card>() + 2 * 8 <= boot::LIMIT,
-    "both cards of a node go in one round of the exchange"
-);
+pub(super) type Card = [u64; 1 + WORDS];
 
 /// The nodes of this machine and their cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,6 +49,9 @@ use wiring::{
     largest_segment, overlap, publish_environment, restore_file, segment_word, tell_clocks,
 };
 
+// Both cards of a node go in one round of the exchange. A value takes a word more than it has, for its key.
+const _: () = assert!(size_of::<Card>() + size_of::<crowd::Card>() + 2 * 8 <= boot::LIMIT);
+
 /// How the client was compiled. Its headers pass this to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
