@@ -163,7 +163,7 @@ deck-testcoll          |         | noise
 deck-testcoll-beside   |         | noise
 deck-testthreads       |         | noise
 deck-testgone          |         |
-deck-testending        |         |
+deck-testending        |         | noise
 deck-testmixed         |         | noise
 mandelbrot-deck        | --size 200 --iterations 1000 |
 laplace-deck           |         |
