@@ -81,22 +81,6 @@ static void use_and_renew(gasnet_hsl_t *hsl, const char *what) {
   }
 }
 
-/* A lock that ends with its function or its block needs no destroy, and another one may lie there next. */
-static void use_and_forget(gasnet_hsl_t *hsl) {
-  gasnet_hsl_t automatic;
-  gasnet_hsl_init(&automatic);
-  use(&automatic, "forgotten automatic");
-  gasnet_hsl_init(hsl);
-  use(hsl, "forgotten on the heap");
-}
-static void check_forgotten(void) {
-  void (*volatile call)(gasnet_hsl_t *) = use_and_forget; /* not inlined: each call has the same stack */
-  gasnet_hsl_t *heap = malloc(sizeof *heap);
-  int i;
-  for (i = 0; i < 3; i++) call(heap);
-  free(heap);
-}
-
 static void check_kinds(void) {
   gasnet_hsl_t automatic = GASNET_HSL_INITIALIZER, dynamic;
   gasnet_hsl_t *heap = malloc(5 * sizeof *heap);
@@ -402,7 +386,6 @@ int main(int argc, char **argv) {
   GASNET_SAFE(gasnet_attach(table, (int)(sizeof table / sizeof *table), GASNET_PAGESIZE, 0));
   test_begin("testhsl");
   check_kinds();
-  check_forgotten();
 #if THREADS > 1
   pthread_barrier_init(&step, NULL, THREADS);
   in_threads(try_busy);

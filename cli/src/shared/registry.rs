@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the process of an entry is to its job.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,8 +128,9 @@ pub struct Scratch(PathBuf, i32, File);
 
 /// The beginning of the names of such directories. After it come the process, its start and its [`space`].
 const SCRATCH: &str = ".scratch-";
-/// For so long making one is tried. Each failure takes another process that ends at that moment.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// So often making one is tried. Each failure takes another process that ends at that moment. Tries are counted and not seconds, because
+/// a process that gets no core for long has not tried in that time.
+const TRIES: usize = 100_000;
 
 impl Scratch {
     pub fn path(&self) -> &Path {
@@ -175,7 +176,7 @@ fn scratch_in(directory: &Path) -> std::io::Result<Scratch> {
 
 /// Makes something in the directory, and the directory first. The last entry of another process may take it along at any time.
 fn make_in<T>(directory: &Path, mut make: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
-    let start = Instant::now();
+    let mut tries = 1..=TRIES;
     loop {
         let _ = DirBuilder::new().mode(0o700).create(directory);
         let made = match is_own(directory) {
@@ -185,7 +186,7 @@ fn make_in<T>(directory: &Path, mut make: impl FnMut() -> std::io::Result<T>) ->
             Err(error) => Err(error),
         };
         match made {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries.next().is_some() => {}
             made => return made,
         }
     }
