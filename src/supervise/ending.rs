@@ -147,6 +147,7 @@ impl Ending {
     /// The job must be cleaned up at once: no process waits for an orderly end any more.
     pub fn abandoned(&mut self, now: Instant) {
         self.begun = true;
+        self.asked = true; // killed is more than asked
         self.line = None;
         self.ask_at = None;
         self.patience = HASTE;

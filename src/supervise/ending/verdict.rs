@@ -114,6 +114,15 @@ mod tests {
     }
 
     #[test]
+    fn nodes_that_are_killed_because_the_launcher_has_died_are_no_crash() {
+        let (mut ending, now) = (Ending::new(2, Duration::from_secs(10)), Instant::now());
+        ending.abandoned(now);
+        assert_eq!(ending.steps(now), [Step::Kill]);
+        assert_eq!(ending.ended(now, &end(1, Phase::Attached, How::Signal(9)), ""), None);
+        assert_eq!(ending.steps(now + Duration::from_secs(20)), [], "no line");
+    }
+
+    #[test]
     fn a_job_that_survives_outlives_nodes_with_mail_boxes_only() {
         let mut ending = Ending::new(4, Duration::from_secs(10));
         let open = |how, phase| ending.survived(&end(1, phase, how), Boxes::Open);
