@@ -50,7 +50,7 @@ fn origin(report: &Value, name: &str) -> String {
 #[test]
 fn what_tune_writes_is_what_info_reads_and_the_environment_goes_before_it() {
     let directory = Directory::new("whole");
-    let file = directory.0.join("sub/tune.conf");
+    let file = directory.0.join("tune.conf");
     let name = file.to_str().unwrap();
     let output = gasnet_sci(program(), &["tune", "--quick", "--out", name], &[]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
@@ -113,4 +113,26 @@ fn a_place_that_cannot_be_written_is_an_error_before_anything_is_measured() {
     assert!(!output.status.success() && said.lines().count() == 1, "{said}");
     assert!(said.contains("cannot write /proc/nowhere/tune.conf") && said.contains("--out"), "{said}");
     assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_told_and_not_made() {
+    let directory = Directory::new("nowhere");
+    for missing in ["typo", "typo/deep"] {
+        let missing = directory.0.join(missing);
+        let name = missing.join("tune.conf");
+        let output = gasnet_sci(program(), &["tune", "--quick", "--out", name.to_str().unwrap()], &[]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty() && said.lines().count() == 1, "{said}");
+        let folder = missing.display();
+        let expected =
+            format!("directory {folder} does not exist; make it (mkdir -p {folder}) or name another with --out");
+        assert!(said.contains(&expected), "{said}");
+        assert_eq!(std::fs::read_dir(&directory.0).unwrap().count(), 0, "nothing is made");
+    }
+    // A name alone is a file of the directory in which the command runs.
+    let mut command = Command::new(program());
+    command.current_dir(&directory.0).args(["tune", "--quick", "--out", "tune.conf"]);
+    assert!(command.output().unwrap().status.success());
+    assert!(tune::parse(&std::fs::read_to_string(directory.0.join("tune.conf")).unwrap()).is_ok());
 }

@@ -265,7 +265,7 @@ fn tune() -> Command {
         .after_help(
             "The library reads the file when a job starts; its values stand in for the defaults, and the environment goes before \
              them. Without --out it is etc/gasnet-sci/tune.conf of the installation, of / for what lies below /usr or is not \
-             installed; GASNET_SCI_TUNE_FILE names another. Run it while the host has nothing else to do.",
+             installed; GASNET_SCI_TUNE_FILE names another. The directory of that file is made; that of --out has to be there. Run it while the host has nothing else to do.",
         )
         .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
         .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))

@@ -55,13 +55,15 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     if Config::survey().config.timing.profile.is_some() {
         return Err(crate::become_timed(None));
     }
+    let own = tune::place(tune::Asker::here().code.as_deref());
     let out = match options.get_one::<String>("out") {
         Some(name) => PathBuf::from(name),
         None if IS_TIMED => PathBuf::from("-"),
-        None => tune::place(tune::Asker::here().code.as_deref()),
+        None => own.clone(),
     };
     let to_stdout = out == Path::new("-");
     if !to_stdout {
+        have_directory(&out, out == own)?;
         check_writable(&out)?;
     }
     let bench = Bench::new(options.get_flag("quick"))?;
@@ -78,7 +80,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         writeln!(stdout, "{:<28}{value:<12}{}", finding.name, finding.why)?;
     }
     writeln!(stdout, "written to {}", out.display())?;
-    if out != tune::place(tune::Asker::here().code.as_deref()) {
+    if out != own {
         writeln!(stdout, "set {}={} to use it", tune::VARIABLE, out.display())?;
     }
     Ok(())
@@ -109,6 +111,24 @@ fn file(found: &[Finding]) -> String {
 
 // --- the file ------------------------------------------------------------------------------------
 
+/// The directory of the installation's own file is made. One that the user names has to be there: else a typing error would make
+/// a directory into which nobody looks.
+fn have_directory(out: &Path, is_own: bool) -> io::Result<()> {
+    let Some(directory) = out.parent().filter(|directory| !directory.as_os_str().is_empty()) else { return Ok(()) };
+    if is_own {
+        return std::fs::create_dir_all(directory).map_err(|error| about(out, error));
+    }
+    match std::fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let (out, name) = (out.display(), directory.display());
+            let what = format!("directory {name} does not exist; make it (mkdir -p {name}) or name another with --out");
+            Err(io::Error::new(error.kind(), format!("cannot write {out}: {what}")))
+        }
+        // Whatever else is wrong, opening the file tells.
+        _ => Ok(()),
+    }
+}
+
 /// Called before anything is measured, so that a bad path is reported early.
 fn check_writable(out: &Path) -> io::Result<()> {
     let probe = beside(out);
@@ -138,9 +158,6 @@ fn beside(out: &Path) -> PathBuf {
 }
 
 fn create(file: &Path) -> io::Result<std::fs::File> {
-    if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory)?;
-    }
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)?;
     // The umask may have removed rights, or left others the right to write.
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
