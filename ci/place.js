@@ -297,8 +297,38 @@ addEventListener("load", function () {
     check("another rank's accesses can be edited too", figures().cost > earlier.cost, figures().cost);
     const root = its.page.documentElement;
     check("accesses fit the page", root.scrollWidth <= root.clientWidth, root.scrollWidth);
+    uncutWithLargest(its, "accesses at 1280");
     click("#close");
     check("and are closed", one("#side").hidden, "they are not");
+  }
+
+  // Nothing in the panel of accesses is cut: no cell and no field is narrower than its text, and none ends outside of the panel.
+  function uncut({ view, all, one }, when) {
+    const pen = document.createElement("canvas").getContext("2d");
+    const textOf = { INPUT: (input) => [input.value], SELECT: (select) => [...select.options].map((option) => option.text) };
+    const edge = one("#side").getBoundingClientRect().right - parseFloat(view.getComputedStyle(one("#side")).paddingRight);
+    const isCut = function (element) {
+      const style = view.getComputedStyle(element);
+      pen.font = [style.fontStyle, style.fontWeight, style.fontSize, style.fontFamily].join(" ");
+      // The arrow of a list is beside its text.
+      const beside = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight) + (element.tagName === "SELECT" ? 16 : 0);
+      const widths = (textOf[element.tagName]?.(element) ?? []).map((text) => pen.measureText(text).width + beside);
+      const { right } = element.getBoundingClientRect();
+      return Math.max(element.scrollWidth, ...widths) > element.clientWidth + 0.5 || right > edge + 0.5;
+    };
+    for (const kind of ["h2", "th", "td", "input", "select", "button", ".scroll"]) {
+      const cut = all("#side " + kind).filter(isCut);
+      check(when + ": no " + kind + " is cut", cut.length === 0, cut.slice(0, 3).map((element) => (element.value || element.textContent).slice(0, 30)));
+    }
+  }
+
+  // Also with the largest numbers that the fields take.
+  function uncutWithLargest(its, when) {
+    uncut(its, when);
+    for (const field of ["count", "bytes"]) its.set(its.one('#side [data-field="' + field + '"]'), Number.MAX_SAFE_INTEGER);
+    uncut(its, when + ", largest");
+    its.click("#undo");
+    its.click("#undo");
   }
 
   // --- the frames ----------------------------------------------------------------------------------
@@ -313,7 +343,11 @@ addEventListener("load", function () {
     check("a finger drags", narrow.figures().ranks[0] === target && narrow.figures().ranks[1] === own, narrow.figures().ranks);
     narrow.tile("rank", 0).dispatchEvent(new narrow.view.MouseEvent("dblclick", { bubbles: true }));
     const root = narrow.page.documentElement;
-    check("accesses fit a phone", root.scrollWidth <= root.clientWidth, root.scrollWidth);
+    for (const width of [390, 360]) {
+      frame("narrow").width = width;
+      check("accesses fit a phone of " + width, root.scrollWidth <= root.clientWidth, root.scrollWidth);
+      uncutWithLargest(narrow, "accesses at " + width);
+    }
     const paper = () => narrow.view.getComputedStyle(narrow.page.body).backgroundColor;
     const first = paper();
     narrow.click("#theme");
