@@ -199,11 +199,59 @@ fn segments_are_placed_as_the_worked_example_says() {
 }
 
 #[test]
+fn a_file_of_another_format_is_named() {
+    let folder = Folder::new("formats");
+    let matrix = folder.write("m.json", &exchanges(""));
+    let map = folder.write("map", "0 pos:1\n1 pos:0\n");
+    let placement = folder.path("placement.json");
+    text(&[&matrix, "--topology", "ring:8", "--json", &placement]);
+    let data = |name: &str| format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let topology = folder.write("t.json", r#"{"kind":"ring","nodes":8}"#);
+    let costs = folder.write("costs.json", r#"{"alpha":[[0]],"beta":[[0]]}"#);
+    let model = folder.write("model.json", r#"{"profile":"d339","setup":"12us"}"#);
+    let files = [
+        (data("bench.json"), "results of measurements (gasnet-sci bench --json)"),
+        (matrix.clone(), "a traffic matrix (gasnetrun_sci --matrix)"),
+        (data("segments.json"), "processes and segments (gasnet-sci place --segments)"),
+        (placement, "a placement (gasnet-sci place --json)"),
+        (costs, "costs of pairs, alpha and beta (gasnet-sci place --topology)"),
+        (topology, "a topology (gasnet-sci place --topology)"),
+        (model, "a model of links (gasnet-sci place --model)"),
+        (map, "a map of ranks (gasnet-sci place --map)"),
+        (data("tai12a.dat"), "a quadratic assignment problem (gasnet-sci place --qaplib)"),
+    ];
+    let [results, traffic, segments, _, costs, topology, model, map, qaplib] = files.each_ref().map(|(_, name)| *name);
+    for (file, name) in &files {
+        // Topologies and models are files by a / in their names.
+        let readers: [(&[&str], &str, &str); 7] = [
+            (&["place", file, "--topology", "ring:8"], "gasnet-sci place", traffic),
+            (&["place", file, "--topology", "ring:8", "--segments"], "--segments", segments),
+            (&["place", &matrix, "--topology", file], "--topology", topology),
+            (&["place", &matrix, "--topology", "ring:8", "--model", file], "--model", model),
+            (&["place", &matrix, "--topology", "ring:8", "--from", file], "--from", map),
+            (&["place", "--qaplib", file], "--qaplib", qaplib),
+            (&["page", file], "gasnet-sci page", results),
+        ];
+        for (arguments, reader, wanted) in readers {
+            if *name == wanted || (reader == "--topology" && *name == costs) {
+                continue;
+            }
+            let output = Command::new(env!("CARGO_BIN_EXE_gasnet-sci")).args(arguments).output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), output.stdout.len(), error.lines().count()), (Some(1), 0, 1), "{error}");
+            let expected = format!(" {file}: it holds {name}, and {reader} reads {wanted}\n");
+            assert!(error.starts_with("gasnet-sci: ") && error.ends_with(&expected), "{arguments:?}: {error}");
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_in_one_line() {
     let folder = Folder::new("wrong");
     let matrix = folder.write("m.json", &exchanges(""));
     let points =
         folder.write("points.json", &json!({"alpha": vec![vec![1; 8]; 8], "beta": vec![vec![1; 8]; 8]}).to_string());
+    let note = folder.write("note", "nothing that is known\n");
     let cases: [(&[&str], &str); 13] = [
         (&["/nonexistent.json", "--topology", "ring:8"], "/nonexistent.json"),
         (&[&matrix], "--topology must say"),
@@ -215,9 +263,9 @@ fn what_is_wrong_is_named_in_one_line() {
         (&[&matrix, "--topology", "ring:8", "--objective", "link", "--exact"], "--exact is for"),
         (&[&matrix, "--topology", &points, "--objective", "link"], "nothing is known of the links"),
         (&[&matrix, "--topology", "ring:8", "--fix", "9=0"], "--fix 9=0"),
-        (&[&matrix, "--topology", "ring:8", "--from", &matrix], "line 1: "),
+        (&[&matrix, "--topology", "ring:8", "--from", &note], "line 1: "),
         (&[&matrix, "--topology", "ring:8", "--segments"], "--segments reads"),
-        (&["--qaplib", &matrix], "is no whole number"),
+        (&["--qaplib", &note], "is no whole number"),
     ];
     for (arguments, what) in cases {
         let error = refusal(arguments);

@@ -2,6 +2,8 @@
 
 mod bench;
 mod cli;
+#[path = "../shared/format.rs"]
+mod format;
 mod host;
 mod info;
 mod jobs;

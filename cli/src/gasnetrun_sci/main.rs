@@ -12,6 +12,8 @@ mod branch;
 mod cli;
 mod debugger;
 mod director;
+#[path = "../shared/format.rs"]
+mod format;
 #[cfg(test)]
 mod fuzzing;
 mod hint;

@@ -2,6 +2,7 @@
 //!
 //! Must not know: what a line looks like (`map`), how nodes are bound (`launch`).
 
+use super::format::{self, Format};
 use super::hosts::Host;
 use super::map::{self, Line, Spot};
 use super::place::Place;
@@ -33,6 +34,7 @@ impl Mapping {
 
     /// The same for text that was read before.
     pub fn parse(name: String, text: String, nodes: u32) -> Result<Mapping, String> {
+        format::check(&text, "--map", &[Format::Map]).map_err(|other| format!("--map {name}: {other}"))?;
         let lines = map::parse(&text, nodes as usize).map_err(|problem| {
             // The message begins with the line, as `map::parse` promises.
             let number = problem.strip_prefix("line ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());

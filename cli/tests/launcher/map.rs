@@ -71,6 +71,11 @@ fn mistakes_name_the_line_and_end_with_status_1_before_anything_runs() {
         );
         assert!(parts.iter().all(|part| outcome.err.contains(part)), "{text}: {}", outcome.err);
     }
+    let matrix = r#"{"format":"gasnet-sci matrix","version":1,"nodes":2,"rows":[]}"#;
+    let outcome = mapped("matrix", matrix, 2, &[], &["echo", "ran"]);
+    let said =
+        "it holds a traffic matrix (gasnetrun_sci --matrix), and --map reads a map of ranks (gasnet-sci place --map)";
+    assert!(outcome.status == 1 && outcome.out.is_empty() && outcome.err.contains(said), "{outcome:?}");
     for option in ["--bind=core", "-c1"] {
         let outcome = mapped("both", "0 pos:0\n", 1, &[option], &["true"]);
         assert!(outcome.status == 1 && outcome.err.contains("cannot be used with"), "{outcome:?}");

@@ -3,6 +3,7 @@
 
 use super::timed::is_timed;
 use crate::bench::Tricks;
+use crate::format::{self, Format};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -103,6 +104,7 @@ impl Bench {
     /// # Errors
     /// The text is not JSON, has another format, or has no rows.
     pub fn parse(json: &str) -> Result<Bench, String> {
+        format::check(json, "gasnet-sci page", &[Format::Results])?;
         let bench: Bench = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if bench.version != VERSION {
             return Err(format!("version {} of the format, this program reads {VERSION}", bench.version));

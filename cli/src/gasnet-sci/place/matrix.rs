@@ -7,6 +7,7 @@
 //! Must not know: costs, positions of a topology.
 
 use super::model::Class;
+use crate::format::{self, Format};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -123,6 +124,7 @@ impl Matrix {
     /// # Errors
     /// It is not of this format and version, or a row names a rank that there is not.
     pub fn parse(json: &str) -> Result<Matrix, String> {
+        format::check(json, "gasnet-sci place", &[Format::Traffic])?;
         let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if file.format != "gasnet-sci matrix" {
             return Err(format!("the format is '{}', not 'gasnet-sci matrix'", file.format));

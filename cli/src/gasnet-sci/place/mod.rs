@@ -21,6 +21,7 @@ mod segments;
 mod text;
 mod topology;
 
+use crate::format::{self, Format};
 use crate::map::{self, Spot};
 use crate::page::write_file;
 use clap::ArgMatches;
@@ -215,7 +216,9 @@ fn fixed(text: &str, ranks: usize, positions: usize) -> Result<Vec<(usize, usize
 // The positions that a map file says.
 fn mapped(file: &Path, machine: &Machine, ranks: usize) -> Result<Vec<usize>, String> {
     let about = |error: String| format!("{}: {error}", file.display());
-    let lines = map::parse(&read(file)?, ranks).map_err(about)?;
+    let text = read(file)?;
+    format::check(&text, "--from", &[Format::Map]).map_err(about)?;
+    let lines = map::parse(&text, ranks).map_err(about)?;
     let position =
         |line: &map::Line| machine.position(&line.place).map_err(|error| about(format!("line {}: {error}", line.line)));
     let at: Vec<usize> = lines.iter().map(position).collect::<Result<_, _>>()?;

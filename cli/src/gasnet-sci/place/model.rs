@@ -6,7 +6,8 @@
 //!
 //! Must not know: topologies, which kind of traffic is of which class.
 
-use gasnet_sci::sci::model::{LINK_BYTES, Packet, Parameters, Timing, Way, fields, fields_of_file};
+use crate::format::{self, Format};
+use gasnet_sci::sci::model::{LINK_BYTES, Packet, Parameters, Timing, Way, fields};
 use serde_json::Value;
 
 /// How an operation goes out.
@@ -105,7 +106,14 @@ const LONG: usize = 1 << 20;
 impl Model {
     /// Reads a profile's name or that of a JSON file, each with changes: `d339,setup=12us`.
     pub fn parse(text: &str) -> Result<Model, String> {
-        Model::of(text, Timing::parse(text, fields_of_file)?)
+        let load = |file: &str| {
+            let about = |error: String| format!("{file}: {error}");
+            let text = std::fs::read_to_string(file).map_err(|error| about(error.to_string()))?;
+            format::check(&text, "--model", &[Format::Model]).map_err(about)?;
+            let value = serde_json::from_str(&text).map_err(|error| about(error.to_string()))?;
+            fields(&value).map_err(about)
+        };
+        Model::of(text, Timing::parse(text, load)?)
     }
 
     /// Takes a model from JSON: a profile's name with changes, or an object of parameters, where `profile` names the one that has the

@@ -3,6 +3,7 @@
 //! Must not know: ranks and positions; the tables are just A and B.
 
 use super::search::problem::Problem;
+use crate::format::{self, Format};
 
 /// The most rows that are taken.
 const MOST: usize = 1024;
@@ -12,6 +13,7 @@ const MOST: usize = 1024;
 /// # Errors
 /// It has another form, or a negative number, for which no bound holds.
 pub fn parse(text: &str) -> Result<Problem, String> {
+    format::check(text, "--qaplib", &[Format::Qaplib])?;
     let mut words = text.split_whitespace();
     let n = words.next().ok_or("it is empty")?;
     let n: usize = n.parse().map_err(|_| format!("n is '{n}', which is no whole number"))?;

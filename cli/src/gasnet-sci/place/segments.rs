@@ -21,6 +21,7 @@ use super::model::{Class, PACKET};
 use super::search::hungarian;
 use super::search::problem::MOST_COST;
 use super::search::random::Random;
+use crate::format::{self, Format};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -77,6 +78,7 @@ impl Input {
     /// # Errors
     /// It is not of this format and version, or an access names what there is not.
     pub fn parse(json: &str) -> Result<Input, String> {
+        format::check(json, "--segments", &[Format::Segments])?;
         let input: Input = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if input.format != "gasnet-sci segments" || input.version != 1 {
             let Input { format, version, .. } = input;

@@ -13,6 +13,7 @@ use super::links::Shape;
 use super::machine::Machine;
 use super::matrix::MOST;
 use super::model::{Line, Model};
+use crate::format::{self, Format};
 use crate::map::{Place, Spot};
 use gasnet_sci::sci::model::{Topology, is_file};
 use serde::Deserialize;
@@ -133,6 +134,7 @@ fn word(text: &str) -> Result<Form, String> {
 }
 
 fn of_json(text: &str) -> Result<Described, String> {
+    format::check(text, "--topology", &[Format::Topology, Format::Costs])?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let fields = value.as_object_mut().ok_or("a topology is an object")?;
     let model = fields.remove("model");
