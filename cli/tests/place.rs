@@ -194,8 +194,17 @@ fn segments_are_placed_as_the_worked_example_says() {
     }
     assert_eq!(answer["segments"]["mappings"][2]["at"], json!([0, 0, 0]));
     assert!(answer["answer"]["proved"] == true);
+    assert!(text(&[&file, "--segments", "--topology", "ring:4"]).contains("no mapping is better (the processes stay)"));
     let shown = text(&[&file, "--segments=both", "--topology", "ring:4"]);
     assert!(shown.contains("middle") && shown.contains("pos:3"), "{shown}");
+    // 4! arrangements are few, 20! / 16! are not.
+    let proof = "\nproved: no mapping is better (all 24 arrangements of the processes tried)\n";
+    assert!(shown.contains(proof), "{shown}");
+    let shown = text(&[&file, "--segments=both", "--topology", "ring:20"]);
+    assert!(
+        shown.contains("\nnot proved best (") && shown.contains(" arrangements of the processes tried)"),
+        "{shown}"
+    );
 }
 
 #[test]

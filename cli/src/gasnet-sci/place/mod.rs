@@ -265,7 +265,7 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     if !sums.are_small() {
         return Err(TOO_LARGE.into());
     }
-    let (best, proved) = sums.best(&present, free, seed)?;
+    let segments::Found { placement: best, proved, tried } = sums.best(&present, free, seed)?;
     let costs = [&present, &present, &best].map(|placement| sums.bill(placement).cost());
     let mapping = |name, placement: &segments::Placement| Mapping {
         name,
@@ -273,7 +273,7 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
         bill: sums.bill(placement),
     };
     let mappings = [mapping("identity", &present), mapping("present", &present), mapping("proposal", &best)];
-    let answer = Answer { proved, bound: proved.then_some(costs[2]), ..Answer::default() };
+    let answer = Answer { proved, bound: proved.then_some(costs[2]), tried, ..Answer::default() };
     let matrix = Matrix::empty(input.processes.len());
     let named = [("identity", &present), ("present", &present), ("proposal", &best)];
     let report = Report {
@@ -315,8 +315,8 @@ fn verdict(
         () => "move",
     };
     let has_fixed = options.get_one::<String>("fix").is_some_and(|fixed| !fixed.is_empty());
-    let Answer { bound, proved, iterations, nodes, cut, .. } = *answer;
-    Verdict { verdict, may_stay, has_fixed, gain, min_gain, bound, proved, iterations, nodes, seed, cut }
+    let Answer { bound, proved, iterations, nodes, tried, cut, .. } = *answer;
+    Verdict { verdict, may_stay, has_fixed, gain, min_gain, bound, proved, iterations, nodes, tried, seed, cut }
 }
 
 fn publish(

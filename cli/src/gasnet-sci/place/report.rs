@@ -20,7 +20,7 @@
 //!    "busiest":{"link":k,"bytes":b,"ns":t} or null,"links":[bytes of each link],"nodes":[[writes ns, reads ns],…]},
 //!    {"name":"present",…},{"name":"proposal",…}],
 //!  "answer":{"verdict":"move","gain_percent":8.2,"min_gain_percent":0.1,"bound":ns or null,"proved":true,
-//!    "iterations":n,"nodes":n,"seed":1,"cut":false},
+//!    "iterations":n,"nodes":n,"tried":n,"seed":1,"cut":false},
 //!  "pairs":[{"from":0,"to":1,"before":ns,"after":ns},…],
 //!  "segments":S or null,
 //!  "notes":["what the user should know of the input",…]}
@@ -39,6 +39,7 @@
 //! | `objective` | objective.cost · cost + objective.link · ns of the busiest link, the one with most ns; null without loads |
 //! | `verdict` | `move`; `stay`: the gain is below the least one that is worth it; `equal`: all mappings cost the same; `fixed`: fixed ranks forbid the present mapping, and the proposal costs more |
 //! | `bound` | what no mapping costs less than, in ns of cost |
+//! | `tried` | of `--segments`: arrangements of the processes that were tried, each with the best positions for the segments; else 0 |
 //! | `cut` | `--seconds` ended the search: another run may find another mapping |
 //! | `pairs` | the heaviest pairs of ranks of the present mapping and of the proposal: their cost in both directions, before and after |
 //! | `segments` S | of `--segments` (then `matrix.rows` is empty and costs are those of accesses): `{"names":[…],"processes":[names of ranks],"accesses":[{"process":i,"segment":j,"read":true,"count":n,"bytes":size of one}],"room":n or null,"access":[{"read":true,"bytes":size,"ns":[by level]}],"whole_packets":true,"mappings":[{"name":"present","at":[position of each segment]},…]}`, in the order of `mappings`; an access costs count · `ns` of its size on `level[at[i]][at of j]` |
@@ -79,6 +80,8 @@ pub struct Verdict {
     pub proved: bool,
     pub iterations: u64,
     pub nodes: u64,
+    /// Arrangements of processes, where segments are placed; else 0.
+    pub tried: u64,
     pub seed: u64,
     pub cut: bool,
 }
@@ -126,7 +129,7 @@ impl Report<'_> {
 
     /// The text of the file.
     pub fn to_json(&self) -> String {
-        let Verdict { verdict, gain, min_gain, bound, proved, iterations, nodes, seed, cut, .. } = &self.verdict;
+        let Verdict { verdict, gain, min_gain, bound, proved, iterations, nodes, tried, seed, cut, .. } = &self.verdict;
         let pair =
             |pair: &HeavyPair| json!({"from": pair.from, "to": pair.to, "before": pair.before, "after": pair.after});
         let value = json!({
@@ -138,7 +141,7 @@ impl Report<'_> {
             "objective": {"cost": self.objective.cost, "link": self.objective.link},
             "mappings": self.mappings.iter().map(|mapping| self.mapping(mapping)).collect::<Vec<_>>(),
             "answer": {"verdict": verdict, "gain_percent": gain, "min_gain_percent": min_gain, "bound": bound,
-                "proved": proved, "iterations": iterations, "nodes": nodes, "seed": seed, "cut": cut},
+                "proved": proved, "iterations": iterations, "nodes": nodes, "tried": tried, "seed": seed, "cut": cut},
             "pairs": self.pairs.iter().map(pair).collect::<Vec<_>>(),
             "segments": self.segments,
             "notes": self.notes,

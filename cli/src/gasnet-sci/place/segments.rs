@@ -10,7 +10,8 @@
 //! ```
 //!
 //! While the processes stay, each segment alone has a best position, or the segments have a best assignment if room is short.
-//! While the segments stay, the same holds for the processes. `Free::Both` takes turns, from several beginnings.
+//! While the segments stay, the same holds for the processes. `Free::Both` tries all arrangements of the processes if they are few;
+//! else it takes turns, from several beginnings.
 //!
 //! Must not know: the command line, how answers look.
 
@@ -70,6 +71,16 @@ pub enum Free {
 pub struct Placement {
     pub processes: Vec<usize>,
     pub segments: Vec<usize>,
+}
+
+/// The best placement that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub placement: Placement,
+    /// Whether no other one is better.
+    pub proved: bool,
+    /// Arrangements of the processes that were tried, each with the best positions for the segments.
+    pub tried: u64,
 }
 
 impl Input {
@@ -157,8 +168,13 @@ struct Timed {
     bytes: f64,
 }
 
-/// Beginnings that are tried if both processes and segments are free.
+/// Up to so many arrangements of the processes all are tried, if that takes no more than so many steps: a second or so.
+const ARRANGEMENTS: u64 = 50_000;
+const STEPS: u64 = 500_000_000;
+/// Beginnings that are tried if there are more.
 const BEGINNINGS: u64 = 64;
+/// A cost above this part of another one is not less: sums of the same numbers in another order differ as much.
+const LESS: f64 = 1.0 - 1e-12;
 
 impl<'a> Sums<'a> {
     /// Of a problem on a machine.
@@ -199,39 +215,85 @@ impl<'a> Sums<'a> {
         bill
     }
 
-    /// The best placement, and whether it is proved: with processes that stay it always is.
-    pub fn best(&self, present: &Placement, free: Free, seed: u64) -> Result<(Placement, bool), String> {
+    /// The best placement. With processes that stay it is always proved, else if all of their arrangements could be tried.
+    pub fn best(&self, present: &Placement, free: Free, seed: u64) -> Result<Found, String> {
         let n = self.machine.positions();
         if self.input.room.is_some_and(|room| room.saturating_mul(n) < self.input.segments.len()) {
             return Err(format!("{} segments have no room at {n} positions", self.input.segments.len()));
         }
-        let with_best_segments =
-            |processes: Vec<usize>| Placement { segments: self.segments(&processes, &present.segments), processes };
-        let mut best = with_best_segments(present.processes.clone());
-        if free == Free::Segments {
-            return Ok((best, true));
+        let first = self.with_best_segments(present.processes.clone(), present);
+        Ok(match free {
+            Free::Segments => Found { placement: first, proved: true, tried: 1 },
+            Free::Both if self.has_few_arrangements() => self.of_all(first, present),
+            Free::Both => self.of_some(first, present, seed),
+        })
+    }
+
+    fn with_best_segments(&self, processes: Vec<usize>, present: &Placement) -> Placement {
+        Placement { segments: self.segments(&processes, &present.segments), processes }
+    }
+
+    // Whether all arrangements of the processes can be tried.
+    fn has_few_arrangements(&self) -> bool {
+        let (n, count) = (self.machine.positions() as u64, self.input.processes.len() as u64);
+        let segments = self.input.segments.len() as u64;
+        let mut all = 1;
+        for choices in (n.saturating_sub(count) + 1)..=n {
+            all *= choices;
+            if all > ARRANGEMENTS {
+                return false;
+            }
         }
+        // Each access at each position, and its way over links; then each segment at each position, or their assignment.
+        let costs = (self.accesses.len() as u64).saturating_mul(3 * n);
+        let choice = match self.input.room.filter(|room| (*room as u64) < segments) {
+            Some(room) => segments.saturating_mul(segments).saturating_mul(n).saturating_mul(room as u64),
+            None => segments * n,
+        };
+        costs.saturating_add(choice).saturating_mul(all) <= STEPS
+    }
+
+    fn of_all(&self, first: Placement, present: &Placement) -> Found {
+        let (mut best, mut least, mut tried) = (first.clone(), self.bill(&first).cost(), 0);
+        arrange(self.machine.positions(), first.processes.len(), &mut Vec::new(), &mut |processes| {
+            tried += 1;
+            let next = self.with_best_segments(processes.to_vec(), present);
+            let cost = self.bill(&next).cost();
+            if cost < least * LESS {
+                (best, least) = (next, cost);
+            }
+        });
+        Found { placement: best, proved: true, tried }
+    }
+
+    fn of_some(&self, first: Placement, present: &Placement, seed: u64) -> Found {
+        let n = self.machine.positions();
         let mut random = Random::new(seed);
-        let mut least = self.bill(&best).cost();
+        let (mut best, mut least, mut tried) = (first.clone(), self.bill(&first).cost(), 1);
         for beginning in 0..BEGINNINGS {
             let mut processes: Vec<usize> = (0..n).collect();
             random.shuffle(&mut processes);
-            processes.truncate(self.input.processes.len());
-            let mut now = if beginning == 0 { best.clone() } else { with_best_segments(processes) };
+            processes.truncate(first.processes.len());
+            let mut now = first.clone();
+            if beginning > 0 {
+                now = self.with_best_segments(processes, present);
+                tried += 1;
+            }
             let mut cost = self.bill(&now).cost();
             loop {
-                let next = with_best_segments(self.processes(&now.segments));
+                let next = self.with_best_segments(self.processes(&now.segments), present);
                 let then = self.bill(&next).cost();
-                if then >= cost * (1.0 - 1e-12) {
+                tried += 1;
+                if then >= cost * LESS {
                     break;
                 }
                 (now, cost) = (next, then);
             }
-            if cost < least * (1.0 - 1e-12) {
+            if cost < least * LESS {
                 (best, least) = (now, cost);
             }
         }
-        Ok((best, false))
+        Found { placement: best, proved: false, tried }
     }
 
     // The best positions of segments for these processes. A segment stays where it is if no position is better.
@@ -288,6 +350,20 @@ impl<'a> Sums<'a> {
             "whole_packets": self.machine.access(true, 1.0) == self.machine.access(true, PACKET),
             "mappings": named.iter().map(|(name, at)| json!({"name": name, "at": at})).collect::<Vec<_>>(),
         })
+    }
+}
+
+// Calls `each` for every way to give `count` things different positions of `n`. `begun` has those that have one.
+fn arrange(n: usize, count: usize, begun: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {
+    if begun.len() == count {
+        return each(begun);
+    }
+    for position in 0..n {
+        if !begun.contains(&position) {
+            begun.push(position);
+            arrange(n, count, begun, each);
+            begun.pop();
+        }
     }
 }
 
@@ -352,12 +428,56 @@ pub mod tests {
         let input = Input::parse(&scheduler([2, 3, 2])).unwrap();
         let sums = Sums::new(&input, &machine);
         let present = input.present(4).unwrap();
-        for free in [Free::Segments, Free::Both] {
-            let (best, proved) = sums.best(&present, free, 1).unwrap();
-            close(sums.bill(&best).cost(), 390980781.8);
-            assert_eq!(proved, free == Free::Segments);
-            assert!(free == Free::Both || best == Placement { processes: vec![0, 1, 2, 3], segments: vec![0, 0, 0] });
+        let found = sums.best(&present, Free::Segments, 1).unwrap();
+        close(sums.bill(&found.placement).cost(), 390980781.8);
+        let placement = Placement { processes: vec![0, 1, 2, 3], segments: vec![0, 0, 0] };
+        assert_eq!(found, Found { placement, proved: true, tried: 1 });
+    }
+
+    // 24 or 120 arrangements of processes, each with 64 or 125 of segments.
+    #[test]
+    fn few_arrangements_of_processes_are_all_tried_and_the_answer_is_proved() {
+        for (ring, n, arrangements) in [("ring:4", 4, 24), ("ring:5", 5, 120)] {
+            for room in [None, Some(1), Some(2)] {
+                let machine = topology::of(ring, Some("d339"), 4).unwrap();
+                let mut input = Input::parse(&scheduler([0, 1, 2])).unwrap();
+                input.room = room;
+                let sums = Sums::new(&input, &machine);
+                let found = sums.best(&input.present(n).unwrap(), Free::Both, 1).unwrap();
+                assert_eq!((found.proved, found.tried), (true, arrangements));
+                let (mut least, mut all) = (f64::INFINITY, 0);
+                arrange(n, 4, &mut Vec::new(), &mut |processes| {
+                    for at in 0..n * n * n {
+                        let segments = vec![at / n / n, at / n % n, at % n];
+                        let held = |p: &usize| segments.iter().filter(|q| *q == p).count();
+                        if segments.iter().all(|p| held(p) <= room.unwrap_or(3)) {
+                            least = least.min(sums.bill(&Placement { processes: processes.into(), segments }).cost());
+                        }
+                    }
+                    all += 1;
+                });
+                assert_eq!(all, arrangements);
+                close(sums.bill(&found.placement).cost(), least);
+            }
         }
+    }
+
+    #[test]
+    fn what_is_too_much_to_try_is_not_proved_and_says_how_much_was_tried() {
+        let best = |topology: &str, input: &Input| {
+            let machine = topology::of(topology, Some("scipos"), 4).unwrap();
+            Sums::new(input, &machine).best(&input.present(machine.positions()).unwrap(), Free::Both, 1).unwrap()
+        };
+        let mut input = Input::parse(&scheduler([0, 1, 2])).unwrap();
+        // 16! / 12! = 43,680 and 17! / 13! = 57,120.
+        let found = best("ring:16", &input);
+        assert_eq!((found.proved, found.tried), (true, 43_680));
+        let found = best("ring:17", &input);
+        assert!(!found.proved && found.tried > BEGINNINGS, "{found:?}");
+        // Few arrangements, but each takes long.
+        input.reads = vec![input.reads[0].clone(); 2000];
+        let found = best("ring:12", &input);
+        assert!(!found.proved && found.tried > BEGINNINGS, "{found:?}");
     }
 
     #[test]
@@ -367,7 +487,7 @@ pub mod tests {
         input.room = Some(1);
         let sums = Sums::new(&input, &machine);
         let present = input.present(4).unwrap();
-        let (best, _) = sums.best(&present, Free::Segments, 1).unwrap();
+        let best = sums.best(&present, Free::Segments, 1).unwrap().placement;
         let cost = |at: [usize; 3]| sums.bill(&Placement { segments: at.into(), ..present.clone() }).cost();
         let distinct = (0..64).map(|at| [at / 16, at / 4 % 4, at % 4]).filter(|[a, b, c]| a != b && b != c && a != c);
         close(sums.bill(&best).cost(), distinct.map(cost).fold(f64::INFINITY, f64::min));

@@ -52,7 +52,8 @@ pub fn link(machine: &Machine, busiest: &Busiest) -> String {
 
 /// What the search found, as sentences on lines of their own.
 pub fn verdict(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Verdict { verdict, has_fixed, gain, min_gain, bound, proved, iterations, nodes, cut, .. } = &report.verdict;
+    let Verdict { verdict, has_fixed, gain, min_gain, bound, proved, iterations, nodes, tried, cut, .. } =
+        &report.verdict;
     match *verdict {
         "equal" => return writeln!(out, "\nall equal: every mapping costs the same, so ranks may stay where they are"),
         "stay" if *gain <= 0.0 => writeln!(out, "\nstay: no better mapping was found")?,
@@ -62,9 +63,12 @@ pub fn verdict(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "fixed" => writeln!(out, "\nthe fixed ranks cost {:.2} % more than the present mapping", -gain)?,
         _ => writeln!(out, "\nthe proposal is better than the present mapping by {gain:.2} %")?,
     }
-    let work = match nodes {
-        0 => format!("{iterations} iterations"),
-        _ => format!("{iterations} iterations, {nodes} nodes of the exact search"),
+    let work = match (tried, nodes) {
+        (0, 0) => format!("{iterations} iterations"),
+        (0, _) => format!("{iterations} iterations, {nodes} nodes of the exact search"),
+        (1, _) => "the processes stay".into(),
+        _ if *proved => format!("all {tried} arrangements of the processes tried"),
+        _ => format!("{tried} arrangements of the processes tried"),
     };
     let allowed = if *has_fixed { " with these fixed ranks" } else { "" };
     match bound {

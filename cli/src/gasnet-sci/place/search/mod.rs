@@ -74,6 +74,8 @@ pub struct Answer {
     pub iterations: u64,
     /// Nodes of the exact search.
     pub nodes: u64,
+    /// Arrangements of processes, where segments are placed.
+    pub tried: u64,
     /// Whether the limit of time ended the search.
     pub cut: bool,
 }
