@@ -168,6 +168,9 @@ addEventListener("load", function () {
     const changed = figures();
     click("#save-matrix");
     const [map, traffic, later] = its.view.saved;
+    const remarks = map.split("\n").filter((line) => line.startsWith("# segment "));
+    const expected = moved.segments.map((at, number) => "# segment " + answer.segments.names[number] + " at " + answer.machine.places[at]);
+    check("the map says where segments are", String(remarks) === String(expected), remarks);
     out("kept-map", coded(map));
     out("kept-dragged", coded(traffic));
     out("kept-edited", coded(later));

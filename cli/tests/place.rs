@@ -208,6 +208,32 @@ fn segments_are_placed_as_the_worked_example_says() {
 }
 
 #[test]
+fn a_map_says_where_segments_go_in_comments_that_readers_pass_over() {
+    let folder = Folder::new("segments-map");
+    let matrix = folder.write("m.json", r#"{"format":"gasnet-sci matrix","version":1,"nodes":2,"rows":[]}"#);
+    let segments = |room: usize| {
+        json!({"format": "gasnet-sci segments", "version": 1, "room": room,
+            "processes": [{"name": "a"}, {"name": "b"}],
+            "segments": [{"name": "one\n9 pos:9", "at": 2}, {"name": "two words", "at": 3}],
+            "writes": [{"process": 1, "segment": 0, "count": 9, "bytes": 64},
+                {"process": 0, "segment": 1, "count": 5, "bytes": 64}]})
+    };
+    let file = folder.write("s.json", &segments(2).to_string());
+    let map = folder.path("map");
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        text(&[&[&file, "--topology", "ring:4", "--map", &map], arguments].concat());
+        folder.read("map").lines().skip(1).map(String::from).collect()
+    };
+    let moved = ["0 pos:0", "1 pos:1", "# segment one 9 pos:9 at pos:1", "# segment two words at pos:0"];
+    assert_eq!(lines(&["--segments"]), moved);
+    let read = answer(&[&matrix, "--topology", "ring:4", "--from", &map]);
+    assert_eq!(read["mappings"][1]["at"], json!([0, 1]));
+    // Where moving does not pay, they stay.
+    let stay = ["0 pos:0", "1 pos:1", "# segment one 9 pos:9 at pos:2", "# segment two words at pos:3"];
+    assert_eq!(lines(&["--segments", "--min-gain", "101"]), stay);
+}
+
+#[test]
 fn a_file_of_another_format_is_named() {
     let folder = Folder::new("formats");
     let matrix = folder.write("m.json", &exchanges(""));

@@ -199,7 +199,7 @@ fn place() -> Command {
              [default: scipos]",
         ))
         .arg(file("from", "MAP").help("the present mapping [default: the recorded one, else rank i at position i]"))
-        .arg(file("map", "FILE").help("write the proposal for gasnetrun_sci --map; the present mapping if moving does not pay"))
+        .arg(file("map", "FILE").help("write the proposal for gasnetrun_sci --map, segments as comments; the present mapping if moving does not pay"))
         .arg(file("json", "FILE").help("write the whole answer; - = standard output, without the text"))
         .arg(file("html", "FILE").help(
             "write one page of HTML that needs nothing else: ranks, and segments, are moved by mouse or keys and costs follow",

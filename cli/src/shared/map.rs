@@ -155,11 +155,15 @@ fn distinct(lines: &[Line]) -> Result<(), String> {
     Ok(())
 }
 
-/// The text of a map. `heading` becomes a comment, `places` are those of the ranks from 0 on.
-pub fn format(heading: &str, places: &[Place]) -> String {
+/// The text of a map. `heading` becomes a comment, `places` are those of the ranks from 0 on. `segments`, with their names, come
+/// after them as comments, for whoever makes them in the program.
+pub fn format(heading: &str, places: &[Place], segments: &[(&str, &Place)]) -> String {
     let comment: String = heading.lines().map(|line| format!("# {line}\n")).collect();
     let lines = places.iter().enumerate().map(|(rank, place)| format!("{rank} {place}\n"));
-    comment + &lines.collect::<String>()
+    // A line end in a name would end the comment.
+    let one_line = |name: &str| name.split(|c: char| c.is_whitespace() || c.is_control()).collect::<Vec<_>>().join(" ");
+    let remarks = segments.iter().map(|(name, place)| format!("# segment {} at {place}\n", one_line(name)));
+    comment + &lines.chain(remarks).collect::<String>()
 }
 
 #[cfg(test)]
@@ -211,11 +215,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(places in prop::collection::hash_set(place(), 0..40)) {
+        fn what_is_written_is_read(places in prop::collection::hash_set(place(), 0..40), name in any::<String>()) {
             let mut positions = std::collections::HashSet::new();
             let is_free = |place: &Place| !matches!(place.spot, Spot::Position(at) if !positions.insert(at));
             let places: Vec<Place> = places.into_iter().filter(is_free).collect();
-            let lines = parse(&format("made\nhere", &places), places.len()).unwrap();
+            let segments: Vec<(&str, &Place)> = places.iter().map(|place| (&name[..], place)).collect();
+            let text = format("made\nhere", &places, &segments);
+            prop_assert_eq!(text.lines().filter(|line| line.starts_with("# segment ")).count(), segments.len());
+            let lines = parse(&text, places.len()).unwrap();
             prop_assert_eq!(lines.into_iter().map(|line| line.place).collect::<Vec<_>>(), places);
         }
 

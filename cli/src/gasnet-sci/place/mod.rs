@@ -146,7 +146,10 @@ fn place_ranks(options: &ArgMatches, matrix: &Matrix, limits: Limits) -> Result<
     let may_stay = is_allowed(&&present);
 
     let pairs = report::heavy_pairs(&flows, &machine, &present, &proposal, HEAVIEST);
-    let mapping = |name, at: Vec<usize>| Mapping { name, bill: Bill::of(&flows, &machine, matrix.ranks, &at), at };
+    let mapping = |name, at: Vec<usize>| {
+        let bill = Bill::of(&flows, &machine, matrix.ranks, &at);
+        Mapping { name, at, segments: Vec::new(), bill }
+    };
     let mappings = [mapping("identity", identity), mapping("present", present), mapping("proposal", proposal)];
     let values = mappings.each_ref().map(|m| objective.of(&m.bill, &machine));
     let verdict = verdict(options, &answer, limits.seed, values, may_stay);
@@ -270,6 +273,7 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     let mapping = |name, placement: &segments::Placement| Mapping {
         name,
         at: placement.processes.clone(),
+        segments: placement.segments.clone(),
         bill: sums.bill(placement),
     };
     let mappings = [mapping("identity", &present), mapping("present", &present), mapping("proposal", &best)];
@@ -328,7 +332,7 @@ fn publish(
         let places: Vec<map::Place> =
             report.advised().at.iter().map(|position| report.machine.places[*position].clone()).collect();
         let heading = format!("gasnet-sci place: {} ranks on {}", places.len(), report.machine.topology);
-        write_file(file, &map::format(&heading, &places))?;
+        write_file(file, &map::format(&heading, &places, &report.advised_segments()))?;
     }
     if let Some(file) = options.get_one::<PathBuf>("html") {
         write_file(file, &page::page(report))?;

@@ -179,13 +179,11 @@ fn named(report: &Report, list: &str, number: usize) -> Option<String> {
 fn segments(out: &mut String, report: &Report) {
     let Some(part) = &report.segments else { return };
     open(out, "segments", "Segments", &["segment", "now at", "present", "proposal"]);
-    let place = |mapping: usize, segment: usize| {
-        let at = part["mappings"][mapping]["at"][segment].as_u64()?;
-        Some(escape(&report.machine.places.get(usize::try_from(at).ok()?)?.to_string()))
-    };
+    let place =
+        |mapping: &Mapping, segment: usize| escape(&report.machine.places[mapping.segments[segment]].to_string());
     for segment in 0..part["names"].as_array().map_or(0, Vec::len) {
         let name = named(report, "names", segment).unwrap_or_default();
-        let [present, proposal] = [1, 2].map(|mapping| place(mapping, segment).unwrap_or_default());
+        let [present, proposal] = [report.present(), report.proposal()].map(|mapping| place(mapping, segment));
         let moved = if present == proposal { "" } else { " moved" };
         let now = live(&format!("segment:{segment}"));
         let _ = write!(

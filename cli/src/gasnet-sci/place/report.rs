@@ -52,6 +52,7 @@ use super::links::Shape;
 use super::machine::Machine;
 use super::matrix::{self, KINDS, Matrix};
 use super::model::Class;
+use crate::map::Place;
 use gasnet_sci::sci::model::Topology;
 use serde_json::{Value, json};
 
@@ -63,6 +64,8 @@ pub struct Mapping {
     pub name: &'static str,
     /// The position of each rank.
     pub at: Vec<usize>,
+    /// The position of each segment.
+    pub segments: Vec<usize>,
     pub bill: Bill,
 }
 
@@ -127,6 +130,13 @@ impl Report<'_> {
         if stays { self.present() } else { self.proposal() }
     }
 
+    /// The segments' names, and their places in that mapping.
+    pub fn advised_segments(&self) -> Vec<(&str, &Place)> {
+        let names = self.segments.as_ref().and_then(|part| part["names"].as_array()).into_iter().flatten();
+        let positions = &self.advised().segments;
+        names.filter_map(Value::as_str).zip(positions.iter().map(|at| &self.machine.places[*at])).collect()
+    }
+
     /// The text of the file.
     pub fn to_json(&self) -> String {
         let Verdict { verdict, gain, min_gain, bound, proved, iterations, nodes, tried, seed, cut, .. } = &self.verdict;
@@ -150,7 +160,7 @@ impl Report<'_> {
     }
 
     fn mapping(&self, mapping: &Mapping) -> Value {
-        let Mapping { name, at, bill } = mapping;
+        let Mapping { name, at, bill, .. } = mapping;
         let [writes, reads] = bill.sums();
         let busiest = bill.busiest(self.machine);
         let busiest = busiest.map(|Busiest { link, bytes, ns }| json!({"link": link, "bytes": bytes, "ns": ns}));

@@ -159,7 +159,11 @@ const Model = (function () {
   // The map file, as gasnetrun_sci --map and place --from read it.
   function mapText(mapping) {
     const lines = mapping.ranks.map((position, rank) => rank + " " + machine.places[position] + "\n");
-    return "# gasnet-sci place: " + ranks.length + " ranks on " + machine.topology + ", arranged by hand\n" + lines.join("");
+    // Segments are comments, for whoever makes them in the program. A line end in a name would end one.
+    const oneLine = (name) => name.replace(/[\s\p{Cc}]/gu, " ");
+    const remarks = mapping.segments.map((at, segment) => "# segment " + oneLine(names[segment]) + " at " + machine.places[at] + "\n");
+    const heading = "# gasnet-sci place: " + ranks.length + " ranks on " + machine.topology + ", arranged by hand\n";
+    return [heading, ...lines, ...remarks].join("");
   }
 
   // The traffic in the format in which it came. A matrix says where ranks ran, so it has the present mapping; the map has the one
