@@ -6,8 +6,11 @@ use crate::am::region::Layout;
 use crate::base::config::{Amount, Config, SegmentSize};
 use crate::coll::area::Area;
 use crate::os::{cgroup, limit};
-use crate::sci::{SciError, room};
+use crate::sci::SciError;
 use crate::supervise::spawn;
+
+use super::rooms;
+pub use super::rooms::{Limit, memory_limit, physical, size};
 
 /// Size in bytes of the page in which segments are counted (`GASNET_PAGESIZE`).
 pub const PAGE: u64 = 4096;
@@ -26,67 +29,47 @@ const PEER_MEMORY: u64 = 512;
 /// Memory that segments leave each node for its program and its libraries. A guess.
 const PROGRAM_MEMORY: u64 = 2 << 20;
 
-/// A limit on memory of one kind.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limit {
-    /// The limit in bytes.
-    pub bytes: u64,
-    /// How much of it is used now, as far as that counts; else 0.
-    pub used: u64,
-    /// The source of the limit: `physical memory`, `cgroup`, `RLIMIT_AS`, `RLIMIT_FSIZE`.
-    pub name: &'static str,
-    /// How a user changes it.
-    pub change: String,
-}
-
-impl std::fmt::Display for Limit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let used = if self.used > 0 { format!(", of which {} are used", size(self.used)) } else { String::new() };
-        write!(f, "{}, {}{used} ({})", self.name, size(self.bytes), self.change)
-    }
-}
-
-/// A text such as `1.5 GiB`, rounded down to few digits.
-pub fn size(bytes: u64) -> String {
-    for (unit, name) in [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-        if bytes >= unit {
-            let tenths = (u128::from(bytes) * 10 / u128::from(unit)) as u64;
-            let rest = tenths % 10;
-            return if rest == 0 {
-                format!("{} {name}", tenths / 10)
-            } else {
-                format!("{}.{rest} {name}", tenths / 10)
-            };
-        }
-    }
-    format!("{bytes} bytes")
-}
-
 /// The largest segment that one of `nodes` nodes on this host may ask for. It is the smaller of `asked` (from
 /// environment or client; else the default) and the node's share of what all may have together. In whole pages, at
 /// least one.
 pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
-    max_segment_part(asked, nodes, nodes)
+    max_segment_part(asked, nodes, nodes, false, |_| nodes)
 }
 
-/// The same for one of the `locals` nodes that a job of `nodes` has on this host.
-pub fn max_segment_part(asked: Option<u64>, locals: u32, nodes: u32) -> u64 {
+/// The same for one of the `locals` nodes that a job of `nodes` has on this host. `commits`: the memory is committed in attach;
+/// `sharers`: how many nodes of the job share the room with this id.
+pub fn max_segment_part(
+    asked: Option<u64>,
+    locals: u32,
+    nodes: u32,
+    commits: bool,
+    sharers: impl Fn(u64) -> u32,
+) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
-    let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.bytes.saturating_sub(taken));
+    let left = |limit: Option<Limit>, taken| limit.map_or(u64::MAX, |limit| limit.left().saturating_sub(taken));
     // Where a collective needs them, peers' regions are mapped later. Many peers' may have half of the limit.
     let half = address_space().map_or(0, |limit| limit.bytes / 2);
     let later = (u64::from(locals.saturating_sub(1)) * collective_region(nodes)).min(half);
     let space = left(address_space(), address_space_for(nodes) + later + PROGRAM_SPACE);
-    let memory = memory_limit();
-    let memory = for_segments(memory.bytes.saturating_sub(memory.used), locals, nodes);
-    share(asked, [memory, space, left(file_size(), file_for(locals, nodes))], locals)
+    let rooms = rooms::own(commits).into_iter().map(|room| (room.limit.left(), sharers(room.id)));
+    share(asked, [space, left(file_size(), file_for(locals, nodes))], locals, part(rooms, locals, nodes))
 }
 
-/// Of `left` bytes of memory, those that the segments of `locals` nodes may have together. The nodes need the rest themselves.
-fn for_segments(left: u64, locals: u32, nodes: u32) -> u64 {
-    let left = left.saturating_sub(needed_memory(locals, nodes, left));
+/// The part of a node in the tightest of its rooms: of each, what is left and how many nodes share it.
+fn part(rooms: impl Iterator<Item = (u64, u32)>, locals: u32, nodes: u32) -> u64 {
+    let parts = rooms.map(|(left, sharers)| {
+        let sharers = sharers.max(1);
+        for_segments(left, sharers, locals.max(sharers), nodes) / u64::from(sharers)
+    });
+    parts.min().unwrap_or(u64::MAX)
+}
+
+/// Of `left` bytes of memory, those that the segments of the `sharers` nodes in it may have together. The nodes need the rest
+/// themselves. `mapped`: how many segments each of them has mapped.
+fn for_segments(left: u64, sharers: u32, mapped: u32, nodes: u32) -> u64 {
+    let left = left.saturating_sub(needed_memory(sharers, nodes, left));
     // Each node that touches a page of a segment has an entry of a word for it, and the system has one.
-    (u128::from(left) * ENTRIES / (ENTRIES + u128::from(locals) + 1)) as u64
+    (u128::from(left) * ENTRIES / (ENTRIES + u128::from(mapped) + 1)) as u64
 }
 
 /// Bytes of a page for each byte that it takes in a table of pages.
@@ -101,9 +84,28 @@ fn needed_memory(locals: u32, nodes: u32, left: u64) -> u64 {
     certain_memory(locals, nodes).saturating_add(programs).saturating_add(messages)
 }
 
-/// Checks that the segments of this host's nodes, `bytes` in all, can be committed together.
-pub fn check_room(bytes: u64) -> Result<(), SciError> {
-    room::check(bytes.saturating_add(bytes / ENTRIES as u64).saturating_add(PROGRAM_MEMORY))
+/// A room that has less left than the segments of those who share it.
+#[derive(Debug)]
+pub struct Lack {
+    /// Bytes of those segments.
+    pub bytes: u64,
+    /// What they need, what is left, and where.
+    pub error: SciError,
+}
+
+/// Checks that segments can be committed in each of this node's rooms. `asks`: by id of a room, the bytes of all that come out of it.
+pub fn check_room(asks: impl Fn(u64) -> u64) -> Result<(), Box<Lack>> {
+    rooms::own(true).into_iter().try_for_each(|room| {
+        let (bytes, available) = (asks(room.id), room.limit.left());
+        let need = bytes.saturating_add(bytes / ENTRIES as u64).saturating_add(PROGRAM_MEMORY);
+        match bytes > 0 && available < need {
+            true => {
+                let error = SciError::NoMemory { need, available, group: room.group.map(Box::new) };
+                Err(Box::new(Lack { bytes, error }))
+            }
+            false => Ok(()),
+        }
+    })
 }
 
 /// Bytes that `size` allows one of the `nodes` nodes of this host (contract: ex-core.md §5.3). 0: the default.
@@ -118,41 +120,15 @@ pub fn asked(size: SegmentSize, nodes: u32) -> u64 {
     }
 }
 
-fn share(asked: u64, for_all: [u64; 3], nodes: u32) -> u64 {
+// `for_all`: what all `nodes` may have together; `each`: what this one may have.
+fn share(asked: u64, for_all: [u64; 2], nodes: u32, each: u64) -> u64 {
     let share = for_all.into_iter().min().unwrap_or(u64::MAX) / u64::from(nodes.max(1));
-    (asked.min(share) / PAGE * PAGE).max(PAGE)
+    (asked.min(share).min(each) / PAGE * PAGE).max(PAGE)
 }
 
 /// Bytes of memory that this job may use: physical memory, or the cgroup's limit if that leaves less.
 pub fn memory() -> u64 {
     memory_limit().bytes
-}
-
-/// The limit that [`memory`] comes from.
-pub fn memory_limit() -> Limit {
-    let physical = Limit {
-        bytes: physical(),
-        used: 0, // the system swaps, and gives back what it caches
-        name: "physical memory",
-        change: "run on a host with more, or fewer nodes".into(),
-    };
-    let group = cgroup::memory().map(|limit| Limit {
-        bytes: limit.value,
-        used: limit.used,
-        name: "cgroup",
-        change: format!("raise it in {}", limit.file.display()),
-    });
-    group.filter(|group| group.bytes.saturating_sub(group.used) < physical.bytes).unwrap_or(physical)
-}
-
-/// Bytes of physical memory; a huge number if the system does not say.
-pub fn physical() -> u64 {
-    // SAFETY: sysconf reads constants of the system.
-    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    // SAFETY: sysconf reads constants of the system.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    let physical = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
-    if physical == 0 { u64::MAX } else { physical }
 }
 
 /// The limit on a process's address space, if there is one.
@@ -225,10 +201,6 @@ pub fn check_part(locals: u32, nodes: u32) -> Result<(), String> {
             limit.file.display()
         ));
     }
-    let enough = |asked: u64, limit: Limit, whose: &str| match asked > limit.bytes {
-        true => Err(format!("too little memory: {whose} needs {}, the limit is {limit}", size(asked))),
-        false => Ok(()),
-    };
     let each = address_space_for(nodes);
     address_space().map_or(Ok(()), |limit| enough(each, limit, &format!("each of {nodes} nodes")))?;
     let job = match locals == nodes {
@@ -237,6 +209,14 @@ pub fn check_part(locals: u32, nodes: u32) -> Result<(), String> {
     };
     file_size().map_or(Ok(()), |limit| enough(file_for(locals, nodes), limit, &job))?;
     enough(certain_memory(locals, nodes), memory_limit(), &job)
+}
+
+/// Whether `limit` leaves what is asked for. The error names both.
+fn enough(asked: u64, limit: Limit, whose: &str) -> Result<(), String> {
+    match asked > limit.left() {
+        true => Err(format!("too little memory: {whose} needs {}, the limit is {limit}", size(asked))),
+        false => Ok(()),
+    }
 }
 
 /// Descriptors beside those that are open and one for each node of another host: what a connection needs until it is one, and what
@@ -289,7 +269,7 @@ pub fn advice(error: &SciError) -> String {
         ),
         SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {
             let limits = [Some(memory_limit()), address_space(), file_size()];
-            let tightest = limits.into_iter().flatten().min_by_key(|limit| limit.bytes);
+            let tightest = limits.into_iter().flatten().min_by_key(Limit::left);
             tightest.map_or(String::new(), |limit| format!("; the tightest limit on memory is {limit}"))
         }
         _ => String::new(),
@@ -302,32 +282,54 @@ mod tests {
 
     #[test]
     fn a_share_is_whole_pages_and_at_least_one() {
-        let memory = |bytes| [bytes, u64::MAX, u64::MAX];
-        assert_eq!(share(10_000, memory(1 << 30), 1), 8192);
-        assert_eq!(share(u64::MAX, memory(1 << 30), 4), 1 << 28);
-        assert_eq!(share(1, memory(1 << 30), 4), PAGE);
-        assert_eq!(share(1 << 40, memory(100), 64), PAGE);
-        assert_eq!(share(u64::MAX, [1 << 30, 1 << 20, 1 << 25], 1), 1 << 20, "the tightest decides");
+        let each = |bytes, nodes: u32| (([u64::MAX; 2], nodes), bytes / u64::from(nodes));
+        let share_of = |asked, ((for_all, nodes), each)| share(asked, for_all, nodes, each);
+        assert_eq!(share_of(10_000, each(1 << 30, 1)), 8192);
+        assert_eq!(share_of(u64::MAX, each(1 << 30, 4)), 1 << 28);
+        assert_eq!(share_of(1, each(1 << 30, 4)), PAGE);
+        assert_eq!(share_of(1 << 40, each(100, 64)), PAGE);
+        assert_eq!(share(u64::MAX, [1 << 20, 1 << 25], 2, 1 << 30), 1 << 19, "the tightest decides");
     }
 
     #[test]
     fn segments_leave_the_nodes_what_they_need_and_get_the_rest() {
         for (left, locals) in [(256 << 20, 2), (256 << 20, 8), (8 << 30, 2), (64 << 30, 64)] {
-            let all = for_segments(left, locals, locals);
+            let all = for_segments(left, locals, locals, locals);
             let rest = left - all;
             let tables = all / PAGE * 8 * u64::from(locals);
             assert!(rest >= needed_memory(locals, locals, left) + tables, "{left} {locals}: {all}");
             assert!(all > left / 4, "{left} {locals}: {all}");
         }
-        assert_eq!(for_segments(1 << 20, 2, 2), 0, "the least segment is a page all the same");
-        assert!(for_segments(1 << 30, 2, 1000) < for_segments(1 << 30, 2, 2));
+        assert_eq!(for_segments(1 << 20, 2, 2, 2), 0, "the least segment is a page all the same");
+        assert!(for_segments(1 << 30, 2, 2, 1000) < for_segments(1 << 30, 2, 2, 2));
+    }
+
+    /// Two of four nodes are in a group, each of the others has one of its own; a group around all is tighter for some.
+    #[test]
+    fn a_room_is_shared_by_those_who_are_in_it_and_the_tightest_decides() {
+        let of = |rooms: &[(u64, u32)]| part(rooms.iter().copied(), 4, 4);
+        let (alone, pair) = (of(&[(64 << 30, 4), (1 << 30, 1)]), of(&[(64 << 30, 4), (1 << 30, 2)]));
+        assert!(alone > 900 << 20 && pair < 512 << 20 && pair > 400 << 20, "{alone} {pair}");
+        let nested = of(&[(64 << 30, 4), (1 << 30, 1), (2 << 30, 4)]);
+        assert!(nested < 512 << 20, "{nested}");
+        assert_eq!(part(std::iter::empty(), 4, 4), u64::MAX);
     }
 
     #[test]
-    fn a_limit_says_how_much_of_it_is_used() {
-        let limit = |used| Limit { bytes: 3 << 20, used, name: "cgroup", change: "raise it".into() }.to_string();
-        assert_eq!(limit(0), "cgroup, 3 MiB (raise it)");
-        assert_eq!(limit(1 << 20), "cgroup, 3 MiB, of which 1 MiB are used (raise it)");
+    fn what_is_used_of_a_limit_is_not_there_for_a_job() {
+        let limit = |used| Limit { bytes: 3 << 20, used, name: "cgroup", change: "raise it".into() };
+        assert_eq!(enough(2 << 20, limit(1 << 20), "a job"), Ok(()));
+        let refusal = enough(2 << 20, limit(2 << 20), "a job of 2 nodes").unwrap_err();
+        assert!(refusal.contains("a job of 2 nodes needs 2 MiB") && refusal.contains("2 MiB are used"), "{refusal}");
+    }
+
+    #[test]
+    fn what_is_offered_passes_the_check_before_it_is_committed_and_more_is_refused_with_the_room() {
+        let offered = max_segment_part(Some(u64::MAX), 2, 2, true, |_| 2);
+        assert!(check_room(|_| 2 * offered).is_ok(), "{offered}");
+        let lack = check_room(|_| u64::MAX).unwrap_err();
+        assert!(matches!(lack.error, SciError::NoMemory { need: u64::MAX, .. }) && lack.bytes == u64::MAX, "{lack:?}");
+        assert!(check_room(|_| 0).is_ok());
     }
 
     #[test]
@@ -348,13 +350,6 @@ mod tests {
         let half = asked(size(Amount::Fraction(0.5), false), 4);
         assert!(half.abs_diff(memory() / 2) < PAGE, "{half} of {}", memory());
         assert_eq!(asked(size(Amount::Fraction(0.5), true), 4), half / 4);
-    }
-
-    #[test]
-    fn sizes_are_written_in_units_that_read_well() {
-        for (bytes, text) in [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (2 << 30, "2 GiB")] {
-            assert_eq!(size(bytes), text);
-        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod environment;
 pub mod killed;
 pub mod limits;
 pub mod places;
+pub mod rooms;
 pub mod state;
 
 pub use crate::supervise::{JobHeader, Phase, debug, exit, fatal, signals};

@@ -45,8 +45,8 @@ mod timing;
 mod ways;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, Card, agree_on_window, any_reserves, check_agreement, check_clocks, create, fetch_environment, largest_of,
-    largest_segment, overlap, publish_environment, restore_file, segment_word, tell_clocks,
+    CARD, Card, Sizes, Wish, agree_on_window, check_agreement, check_clocks, create, fetch_environment, overlap,
+    publish_environment, restore_file, tell_clocks,
 };
 
 // Both cards of a node go in one round of the exchange. A value takes a word more than it has, for its key.
@@ -103,10 +103,7 @@ pub struct Job {
     places: Places,
     /// By which other nodes know this process.
     mark: Mark,
-    max_local: u64,
-    max_global: u64,
-    /// A node commits the memory of its segment in attach.
-    reserves: bool,
+    sizes: Sizes,
     segments: OnceLock<Box<[SegmentInfo]>>,
     /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
@@ -215,11 +212,12 @@ impl Job {
         };
         let area = Area::new(nodes, config.coll_scratch, client.debug);
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
-        let max_local = largest_segment(&config, &client, places.locals, nodes)?;
+        let wish = Wish::new(&config, &client, places.locals, nodes)?;
         let [version, _, slots, ring] = layout.header();
         let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
-        let card = [client.configuration, version, slots, ring, segment_word(max_local, &config)];
+        let [segment, rooms] = wish.words();
+        let card = [client.configuration, version, slots, ring, segment, rooms];
         boot::put_words(&*boot, CARD, &card)?;
         tell_clocks(&*boot)?;
         boot.fence()?;
@@ -231,9 +229,6 @@ impl Job {
         let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
         check_clocks(&*boot)?;
-        let reserves = any_reserves(&cards);
-        let max_global = largest_of(&cards).min().unwrap_or(max_local);
-        let stride = largest_of(&cards).max().unwrap_or(max_local);
         let vis = Vis::new(&config);
         let landings = Arc::<Landings>::default();
         let deck = mail::Place::<Host>::default();
@@ -261,7 +256,9 @@ impl Job {
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
-        let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride as usize)? };
+        let sizes = wish.agree(&*boot, memory.header(), &cards)?;
+        let stride = sizes.stride as usize;
+        let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride)? };
         boot.fence()?; // after this all nodes have read the environment
         drop(environment);
         Ok(Job {
@@ -280,9 +277,7 @@ impl Job {
             window,
             places,
             mark: Mark::new(),
-            max_local,
-            max_global,
-            reserves,
+            sizes,
             segments: OnceLock::new(),
             all_mapped: OnceLock::new(),
             kept: OnceLock::new(),
@@ -420,12 +415,12 @@ impl Job {
 
     /// `gasnet_getMaxLocalSegmentSize`.
     pub fn max_local(&self) -> usize {
-        if self.client.everything { usize::MAX } else { self.max_local as usize }
+        if self.client.everything { usize::MAX } else { self.sizes.local as usize }
     }
 
     /// `gasnet_getMaxGlobalSegmentSize`.
     pub fn max_global(&self) -> usize {
-        if self.client.everything { usize::MAX } else { self.max_global as usize }
+        if self.client.everything { usize::MAX } else { self.sizes.global as usize }
     }
 }
 

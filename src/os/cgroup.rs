@@ -4,6 +4,7 @@
 //! Must not know: what is done about the limits.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A limit, and the file that sets it.
@@ -28,6 +29,13 @@ impl GroupLimit {
     pub fn group(&self) -> &Path {
         self.file.parent().unwrap_or(&self.file)
     }
+
+    /// Device and inode of the group's directory. Processes see one group under different paths, and different groups under one path:
+    /// these tell whether it is the same.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        let directory = fs::metadata(self.group()).ok()?;
+        Some((directory.dev(), directory.ino()))
+    }
 }
 
 /// Version 1 shows "no limit" as the largest multiple of a page, which is above this number.
@@ -45,12 +53,22 @@ pub fn memory_kills() -> Option<u64> {
 
 /// The tightest limit on the number of processes and threads.
 pub fn processes() -> Option<GroupLimit> {
-    tightest(Path::new("/"), "pids", [("pids.max", "pids.current"); 2], number)
+    processes_below(Path::new("/"))
+}
+
+fn processes_below(root: &Path) -> Option<GroupLimit> {
+    let found = limits(root, "pids", [("pids.max", "pids.current"); 2], number);
+    found.into_iter().min_by_key(GroupLimit::left)
 }
 
 fn memory_below(root: &Path) -> Option<GroupLimit> {
+    memory_groups_below(root).into_iter().min_by_key(GroupLimit::left)
+}
+
+/// All limits on memory, from this process's group up, in the system at `root`.
+pub fn memory_groups_below(root: &Path) -> Vec<GroupLimit> {
     let files = [("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")];
-    tightest(root, "memory", files, |file| Some(number(file)?.saturating_sub(cached(file))))
+    limits(root, "memory", files, |file| Some(number(file)?.saturating_sub(cached(file))))
 }
 
 // Bytes of files in the group of which `usage` is a file. Version 1 counts groups below with the names that begin with total_.
@@ -76,13 +94,13 @@ pub fn cpus() -> Option<f64> {
     cpus_below(Path::new("/"))
 }
 
-fn tightest(
+fn limits(
     root: &Path,
     controller: &str,
     files: [(&str, &str); 2],
     usage: impl Fn(&Path) -> Option<u64>,
-) -> Option<GroupLimit> {
-    let limits = directories(root, controller).into_iter().flat_map(|directory| {
+) -> Vec<GroupLimit> {
+    let found = directories(root, controller).into_iter().flat_map(|directory| {
         let usage = &usage;
         files.iter().filter_map(move |(limit, used)| {
             let file = directory.join(limit);
@@ -90,7 +108,7 @@ fn tightest(
             Some(GroupLimit { value, used: usage(&directory.join(used)).unwrap_or(0), file })
         })
     });
-    limits.min_by_key(GroupLimit::left)
+    found.collect()
 }
 
 fn cpus_below(root: &Path) -> Option<f64> {
@@ -194,7 +212,7 @@ mod tests {
         let found = memory_below(&root).unwrap();
         assert_eq!((found.value, found.used, found.left()), (4096, 96, 4000));
         assert!(found.file.ends_with("a/memory.max") && found.group().ends_with("a"), "{found:?}");
-        assert_eq!(tightest(&root, "pids", [("pids.max", "pids.current"); 2], number).unwrap().value, 7);
+        assert_eq!(processes_below(&root).unwrap().value, 7);
         assert_eq!(cpus_below(&root), Some(1.5));
         fs::remove_dir_all(root).unwrap();
     }

@@ -22,7 +22,7 @@ pub(crate) fn check(need: u64) -> Result<(), SciError> {
 }
 
 /// Bytes that the kernel thinks it can give without swapping.
-fn system_left() -> Option<u64> {
+pub(crate) fn system_left() -> Option<u64> {
     meminfo_available(&fs::read_to_string("/proc/meminfo").ok()?)
 }
 

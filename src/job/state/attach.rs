@@ -145,10 +145,10 @@ impl Job {
         if !(size as u64).is_multiple_of(limits::PAGE) {
             return bad_arg(format_args!("segsize {size} is not a multiple of the page size {}", limits::PAGE));
         }
-        if size as u64 > self.max_local {
+        if size as u64 > self.sizes.local {
             return bad_arg(format_args!(
                 "segsize {size} is above gasnet_getMaxLocalSegmentSize() = {}",
-                self.max_local
+                self.sizes.local
             ));
         }
         Ok(())
@@ -199,7 +199,7 @@ impl Job {
     /// rank.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
-        if self.reserves {
+        if self.sizes.reserves {
             self.agree_on_room(size)?;
         }
         let own = self.create_segment(size)?;
@@ -218,24 +218,24 @@ impl Job {
         Ok((own, segments))
     }
 
-    /// Finds out whether the segments of each host can be committed together, before any node begins with it: the kernel answers a lack
-    /// of memory by killing a node. All nodes of the job have the same result.
+    /// Finds out whether the segments of those who share memory can be committed together, before any node begins with it: the kernel
+    /// answers a lack of memory by killing a node. All nodes of the job have the same result.
     fn agree_on_room(&self, size: usize) -> Result<(), Error> {
         let asks = if self.config.reserve { size as u64 } else { 0 };
         boot::put_words(&*self.boot, ROOM, &[asks])?;
         self.boot.fence()?;
-        let mut bytes = 0u64;
-        for node in (0..self.nodes).filter(|node| self.memory.header().is_local(*node)) {
-            let [theirs] = boot::get_words(&*self.boot, node, ROOM)?;
-            bytes = bytes.saturating_add(theirs);
-        }
-        let found = if bytes > 0 { limits::check_room(bytes) } else { Ok(()) };
+        let told = (0..self.nodes).map(|node| boot::get_words::<1>(&*self.boot, node, ROOM));
+        let asks = told.collect::<Result<Vec<_>, _>>()?;
+        let of =
+            |id| self.sizes.sharers.of(id).iter().fold(0u64, |sum, node| sum.saturating_add(asks[*node as usize][0]));
+        let found = limits::check_room(of);
         boot::put_words(&*self.boot, ROOM, &[found.is_ok().into()])?;
         self.boot.fence()?;
-        if let Err(e) = found {
-            let advice = limits::advice(&e);
+        if let Err(lack) = found {
+            let limits::Lack { bytes, error } = *lack;
+            let advice = limits::advice(&error);
             return Err(Error::resource(format_args!(
-                "segment of {size} bytes, {bytes} bytes with those of the other nodes of this host: {e}{advice}"
+                "segment of {size} bytes, {bytes} bytes with those of other nodes that share this memory: {error}{advice}"
             )));
         }
         for node in 0..self.nodes {
@@ -254,7 +254,7 @@ impl Job {
         }
         let no_room = |e| {
             let advice = limits::advice(&e);
-            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.max_local))
+            Error::resource(format_args!("segment of {size} bytes (limit {}): {e}{advice}", self.sizes.local))
         };
         let segment = self.adapter.create(PAYLOAD, size).map_err(no_room)?;
         if self.config.reserve {

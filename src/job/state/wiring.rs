@@ -11,6 +11,7 @@ use crate::base::config::{Config, Dma, SegmentSize};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::{self, BootError, Bootstrap, Key};
+use crate::job::rooms::{self, Room, Sharers};
 use crate::job::{JobHeader, environment, limits};
 use crate::os::{namespace, sys};
 use crate::sci::window::Window;
@@ -138,42 +139,82 @@ pub(super) fn restore_file(adapter: &Host, header: &JobHeader) -> Result<(), Err
     Ok(adapter.near().take_file(again)?)
 }
 
-/// The largest segment that this node could have: the user's wish counts most, then the client's, among `locals` nodes of this host.
-pub(super) fn largest_segment(config: &Config, client: &Client, locals: u32, nodes: u32) -> Result<u64, Error> {
-    let text = match client.max_segsize_text {
-        Some(text) => Some(SegmentSize::parse(text).ok_or_else(|| {
-            Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
-        })?),
-        None => None,
-    };
-    let asked = config.max_segsize.or(text).map(|size| limits::asked(size, locals));
-    let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
-    Ok(limits::max_segment_part(asked, locals, nodes))
+/// Sizes of segments: what this node asks for until all have told about themselves, and then what all may have.
+pub(super) struct Sizes {
+    /// The largest segment of this node.
+    pub local: u64,
+    /// The largest segment that all nodes can have.
+    pub global: u64,
+    /// The largest segment of any node.
+    pub stride: u64,
+    /// A node commits the memory of its segment in attach.
+    pub reserves: bool,
+    /// Who shares the memory that this node's segment comes out of.
+    pub sharers: Sharers,
+}
+
+/// What a node could have of memory by itself, before it knows which nodes share it.
+pub(super) struct Wish {
+    asked: Option<u64>,
+    rooms: Vec<Room>,
+    commits: bool,
+    locals: u32,
+    nodes: u32,
+}
+
+impl Wish {
+    /// The user's wish counts most, then the client's, among `locals` nodes of this host.
+    pub(super) fn new(config: &Config, client: &Client, locals: u32, nodes: u32) -> Result<Wish, Error> {
+        let text = match client.max_segsize_text {
+            Some(text) => Some(SegmentSize::parse(text).ok_or_else(|| {
+                Error::resource(format_args!("gasnet_max_segsize_str: {text:?} is no memory size and no fraction"))
+            })?),
+            None => None,
+        };
+        let asked = config.max_segsize.or(text).map(|size| limits::asked(size, locals));
+        let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
+        let commits = config.reserve;
+        Ok(Wish { asked, rooms: rooms::own(commits), commits, locals, nodes })
+    }
+
+    // `sharers`: how many nodes share the room with this id.
+    fn largest(&self, sharers: impl Fn(u64) -> u32) -> u64 {
+        limits::max_segment_part(self.asked, self.locals, self.nodes, self.commits, sharers)
+    }
+
+    /// This node's last words of its card, as long as all nodes of its host share what it has.
+    pub(super) fn words(&self) -> [u64; 2] {
+        [self.largest(|_| self.locals) & !1 | u64::from(self.commits), rooms::word(&self.rooms)]
+    }
+
+    /// What comes of the wishes of all nodes, whose cards these are. Only where nodes of a host are in different groups of memory, or
+    /// hosts are one machine, more is exchanged.
+    pub(super) fn agree(&self, boot: &dyn Bootstrap, header: &JobHeader, cards: &[Card]) -> Result<Sizes, BootError> {
+        let words: Vec<u64> = cards.iter().map(|card| card[5]).collect();
+        let sharers = Sharers::agree(boot, header, &words, &self.rooms)?;
+        let mut all: Vec<u64> = cards.iter().map(|card| card[4] & !1).collect();
+        if sharers.differ() {
+            let own = self.largest(|id| sharers.of(id).len() as u32) & !1;
+            boot::put_words(boot, CARD, &[own])?;
+            boot.fence()?;
+            let told = (0..self.nodes).map(|node| boot::get_words::<1>(boot, node, CARD));
+            all = told.map(|told| Ok(told?[0])).collect::<Result<_, BootError>>()?;
+        }
+        let local = all[boot.rank() as usize];
+        let [global, stride] = [all.iter().min(), all.iter().max()].map(|size| size.copied().unwrap_or(local));
+        let reserves = cards.iter().any(|card| card[4] & 1 != 0);
+        Ok(Sizes { local, global, stride, reserves, sharers })
+    }
 }
 
 /// The key under which a node puts its [`Card`].
 pub(super) const CARD: Key = Key::new("card");
 
 /// What each node tells all others in `gasnet_init`: the client's configuration, the version of the layout, its slots
-/// and ring bytes, and the largest segment that it could have. The lowest bit of that says whether the node commits the memory of its
-/// segment (GASNET_SCI_RESERVE): a round of the exchange has no room for another word.
-pub(crate) type Card = [u64; 5];
-
-/// This node's last word of its card.
-pub(super) fn segment_word(largest: u64, config: &Config) -> u64 {
-    largest & !1 | u64::from(config.reserve)
-}
-
-/// The largest segments that nodes with these cards could have.
-pub(super) fn largest_of(cards: &[Card]) -> impl Iterator<Item = u64> {
-    cards.iter().map(|card| card[4] & !1)
-}
-
-/// Whether any node commits the memory of its segment. Nodes may have different settings, if a script between launcher and node changes
-/// them.
-pub(super) fn any_reserves(cards: &[Card]) -> bool {
-    cards.iter().any(|card| card[4] & 1 != 0)
-}
+/// and ring bytes, the largest segment that it could have, and a word for the memory that it comes out of ([`rooms`]). The lowest bit
+/// of the segment says whether the node commits its memory (GASNET_SCI_RESERVE), which a script between launcher and node may set for
+/// some: a round of the exchange has no room for another word.
+pub(crate) type Card = [u64; 6];
 
 /// The key under which a node of timing mode says what its clock counts.
 const CLOCKS: Key = Key::new("clocks");
