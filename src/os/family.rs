@@ -44,13 +44,77 @@ fn children_of(process: &str, depth: usize) -> Vec<Listed> {
     entries.filter_map(listed).collect()
 }
 
-/// True if process `pid` has ended, and waits for its parent to take its status. False where `/proc` cannot tell.
-pub fn is_zombie(pid: i32) -> bool {
-    if !namespace::proc_counts_alike() {
-        return false;
+/// A process that was seen below this one. Its number may become another's, but not the number with the time of its start.
+#[derive(Debug, PartialEq)]
+pub struct Descendant {
+    /// Its name in `/proc`.
+    entry: i32,
+    start: u64,
+}
+
+/// Looks for a process that has the number `pid` and descends from this one, be it a zombie. `Err(())`: `/proc` is not there.
+pub fn descendant(pid: i32) -> Result<Option<Descendant>, ()> {
+    if stat("self").is_none() {
+        return Err(());
     }
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.split_whitespace().next(), Some("Z" | "X")))
+    let found = if namespace::proc_counts_alike() { below(pid).then_some(pid) } else { below_by_lists(pid) };
+    Ok(found.and_then(|entry| Some(Descendant { entry, start: stat(&entry.to_string())?.start })))
+}
+
+impl Descendant {
+    /// It has not ended, or its parent has not taken its status yet.
+    pub fn exists(&self) -> bool {
+        self.now().is_some()
+    }
+
+    /// It has not ended.
+    pub fn runs(&self) -> bool {
+        self.now().is_some_and(|now| !now.is_zombie)
+    }
+
+    fn now(&self) -> Option<Stat> {
+        stat(&self.entry.to_string()).filter(|now| now.start == self.start)
+    }
+}
+
+// What `/proc` says of a process.
+struct Stat {
+    is_zombie: bool,
+    parent: i32,
+    start: u64,
+}
+
+fn stat(process: &str) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect(); // the name may have blanks
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Stat { is_zombie: matches!(*fields.first()?, "Z" | "X"), parent: number(1)? as i32, start: number(19)? })
+}
+
+// Whether the parents of `pid` lead to this process.
+fn below(mut pid: i32) -> bool {
+    let own = sys::pid();
+    for _ in 0..1000 {
+        match stat(&pid.to_string()) {
+            Some(stat) if stat.parent == own => return true,
+            Some(stat) if stat.parent > 0 => pid = stat.parent,
+            _ => return false,
+        }
+    }
+    false // processes that come and go
+}
+
+// Where `/proc` has other numbers: the entry of the descendant `pid`.
+fn below_by_lists(pid: i32) -> Option<i32> {
+    let depth = depth();
+    let mut left = children_of("self", depth);
+    while let Some(process) = left.pop() {
+        if process.pid == pid {
+            return Some(process.entry);
+        }
+        left.extend(children_of(&process.entry.to_string(), depth));
+    }
+    None
 }
 
 /// Sends `signal` to those children of this process that `roots` names and to all their descendants, except those that `skip`
@@ -91,6 +155,7 @@ pub fn kill_all(spare: &[i32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
     use std::process::Command;
 
     #[test]
@@ -105,5 +170,24 @@ mod tests {
         }
         child.wait().unwrap();
         assert!(is_listed || !has_list);
+    }
+
+    #[test]
+    fn a_descendant_is_known_by_its_start_and_strangers_are_none() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 1000 & echo $!; wait"]);
+        let mut child = shell.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (pid, grandchild) = (child.id() as i32, line.trim().parse().unwrap());
+        let found = [pid, grandchild].map(|pid| descendant(pid).unwrap().unwrap());
+        assert!(found.iter().all(|process| process.exists() && process.runs()));
+        let other = Descendant { entry: pid, start: found[0].start + 1 };
+        assert!(!other.exists() && !other.runs(), "another process has the number");
+        assert_eq!([sys::pid(), sys::parent_pid()].map(descendant), [Ok(None), Ok(None)]);
+        sys::kill(grandchild, libc::SIGKILL);
+        child.wait().unwrap(); // the shell has taken the status of its child
+        assert!(found.iter().all(|process| !process.exists()));
+        assert_eq!(descendant(pid), Ok(None));
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // system calls
 
-use super::sys::check;
+use super::sys::{check, pid};
 use libc::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -26,6 +26,33 @@ pub fn queue_signal(pid: i32, signal: c_int, marker: usize) -> bool {
     let value = libc::sigval { sival_ptr: marker as *mut c_void };
     // SAFETY: sigqueue only passes `value` on.
     unsafe { libc::sigqueue(pid, signal, value) == 0 }
+}
+
+/// Sends `signal`, 0 for none, to the process behind a descriptor of [`super::sys::pidfd`], as [`queue_signal`] does. The number of the process
+/// may be another's by now, which gets nothing.
+///
+/// # Errors
+/// ESRCH: the process has ended, and its status was taken. ENOSYS, or EPERM of a filter: the kernel has no such call.
+pub fn queue_signal_at(process: BorrowedFd<'_>, signal: c_int, marker: usize) -> io::Result<()> {
+    #[repr(C)]
+    struct Queued {
+        number: c_int,
+        errno: c_int,
+        code: c_int,
+        gap: c_int,
+        pid: libc::pid_t,
+        user: libc::uid_t,
+        value: usize,
+        rest: [u64; 12],
+    }
+    const _: () = assert!(size_of::<Queued>() == size_of::<libc::siginfo_t>(), "sigqueue's part of siginfo_t");
+    // SAFETY: getuid takes no argument.
+    let user = unsafe { libc::getuid() };
+    let (pid, code) = (pid(), libc::SI_QUEUE);
+    let info = Queued { number: signal, errno: 0, code, gap: 0, pid, user, value: marker, rest: [0; 12] };
+    // SAFETY: `info` is laid out as the kernel's siginfo_t and lives during the call.
+    let sent = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, &raw const info, 0) };
+    check("pidfd_send_signal", sent as c_int).map(drop)
 }
 
 /// A set of signals.

@@ -328,8 +328,9 @@ pub fn signal_at_hangup(fd: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
     check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC) }).map(drop)
 }
 
-/// The process that [`signal_at_hangup`] has tied to the pipe of which `fd` is the reading end; `None`: none has, or it has ended.
-/// The kernel says its number as this process's PID namespace has it, whatever namespace the other one is in.
+/// The process that [`signal_at_hangup`] has tied to the pipe of which `fd` is the reading end, by its number in this process's PID
+/// namespace, whatever namespace it is in. `None`: none is tied, or it has no number here. Of one that has ended Linux says `None` from
+/// 5.12 on, and the old number before, which another process may have by then.
 pub fn tied_to(fd: BorrowedFd<'_>) -> Option<i32> {
     // SAFETY: F_GETOWN takes no argument and touches no memory.
     let pid = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETOWN) };

@@ -189,7 +189,8 @@ impl Supervisor {
                 for node in self.nodes.iter_mut().filter(|node| !node.ended) {
                     node.child.lifeline = None;
                     // The first process of a PID namespace gets no signal of a lifeline, but those from outside.
-                    node.inner_pid().map(|pid| sys::kill(pid, libc::SIGKILL));
+                    node.look();
+                    node.signal_inner(libc::SIGKILL);
                     if !node.child_gone {
                         sys::kill(node.child.pid, libc::SIGKILL);
                     }
@@ -240,9 +241,7 @@ impl Supervisor {
             self.take_signals();
         }
         self.take_ends();
-        let inner_has_ended = |node: &Supervised| {
-            node.inner.as_ref().is_some_and(|inner| inner.has_ended(node.child.tie.as_fd(), is_ready))
-        };
+        let inner_has_ended = |node: &Supervised| node.inner.as_ref().is_some_and(|inner| inner.has_ended(is_ready));
         let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_has_ended(&self.nodes[*at])).collect();
         inner.into_iter().for_each(|at| self.inner_ended(at));
         set
@@ -318,7 +317,7 @@ impl Supervisor {
             let Some(node) = of else { continue };
             // A node that outlives its wrapper has become a child of this process, so its end will be seen.
             node.look();
-            if node.child.pid == pid && node.inner.is_some() && node.inner_pid().is_some() {
+            if node.child.pid == pid && node.inner.as_ref().is_some_and(Inner::exists) {
                 node.child_gone = true;
                 continue;
             }
@@ -370,18 +369,17 @@ impl Supervisor {
     }
 
     // A stopped node does not notice that it must end, so it is continued.
-    fn go_on(&self) {
+    fn go_on(&mut self) {
         self.forward(libc::SIGCONT);
     }
 
-    fn forward(&self, signal: c_int) {
-        for node in self.nodes.iter().filter(|node| !node.ended) {
+    fn forward(&mut self, signal: c_int) {
+        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+            node.look();
             if !node.child_gone {
                 sys::queue_signal(node.child.pid, signal, MARKER);
             }
-            if let Some(pid) = node.inner_pid() {
-                sys::queue_signal(pid, signal, MARKER);
-            }
+            node.signal_inner(signal);
         }
     }
 
@@ -404,7 +402,7 @@ impl Supervisor {
         for node in self.nodes.iter_mut().filter(|node| !node.ended) {
             waiting |= header.record(node.child.rank).phase() == Phase::Unborn;
             node.look();
-            waiting |= matches!(node.inner, Some(Inner::Looked(_)));
+            waiting |= matches!(node.inner, Some(Inner::Looked(..)));
         }
         let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined {
