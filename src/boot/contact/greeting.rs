@@ -133,6 +133,11 @@ impl Greeting {
         self.stage == Stage::Connecting
     }
 
+    /// True if the other has greeted as a node of this library does, whoever it is.
+    pub fn is_greeted(&self) -> bool {
+        self.theirs.is_some()
+    }
+
     /// Something happened at the socket.
     pub fn step(&mut self, who: &Identity) -> Step {
         if self.stage == Stage::Connecting {

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How long an address has to answer where there are others: long enough for a second question, when the first one was lost.
 const TURN: Duration = Duration::from_secs(3);
+/// How often a peer that greets, and then takes no part for longer than [`STRANGER`], has the time for contacts anew. A busy node needs
+/// a poll for each of its greeting's parts.
+const RENEWALS: u32 = 4;
 /// Between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -39,8 +42,10 @@ pub(super) struct Attempts {
     at: usize,
     /// What the system said of the last attempt that failed.
     last: Option<String>,
-    /// Somebody took that one, and closed it.
-    is_closed: bool,
+    /// Addresses at which somebody took the connection and closed it; whether somebody greeted before.
+    closed: Vec<(SocketAddr, bool)>,
+    /// How often the time began anew, because a node was busy.
+    renewed: u32,
     /// What has refused, and how.
     refused: Vec<String>,
     remedy: &'static str,
@@ -53,7 +58,8 @@ impl Attempts {
             ways,
             at: 0,
             last: None,
-            is_closed: false,
+            closed: Vec::new(),
+            renewed: 0,
             refused: Vec::new(),
             remedy: REFUSED,
         }
@@ -66,8 +72,19 @@ impl Attempts {
     /// Nothing is known of the present address; the next one is tried.
     fn pass(&mut self, why: Option<String>) {
         self.last = why.or(self.last.take());
-        self.is_closed = false;
         self.at += 1;
+    }
+
+    /// The connection to `at` was made, and closed by the other side after it was `held`. Only a node that greeted was busy meanwhile,
+    /// and makes the contact by its next polls; anybody can hold a connection and close it.
+    fn closed(&mut self, at: SocketAddr, why: &str, held: Duration, is_greeted: bool, now: Instant) {
+        if is_greeted && held > STRANGER && self.renewed < RENEWALS {
+            self.renewed += 1;
+            self.since = now;
+        }
+        self.closed.retain(|(known, _)| *known != at);
+        self.closed.push((at, is_greeted));
+        self.pass(Some(format!("{}: {why}", shown(at))));
     }
 
     /// Nobody is there whom this node looks for. `Some`: there is no other address; the line about it.
@@ -87,12 +104,16 @@ impl Attempts {
         let said = self.last.iter().chain(&self.refused).cloned().collect::<Vec<_>>().join(", ");
         let said = if said.is_empty() { said } else { format!(" (the system: {said})") };
         let seconds = limit.as_secs_f64();
-        if self.is_closed {
-            let remedy = Refusal::Proof.remedy();
-            return format!(
-                "no contact for {seconds} s (GASNET_SCI_START_TIMEOUT) at {}{said}; {remedy}",
-                tried.join(", ")
-            );
+        if let Some((at, is_greeted)) = self.closed.last() {
+            let (at, remedy) = (shown(*at), Refusal::Proof.remedy());
+            let who = match is_greeted {
+                false => format!("something listens at {at} and closes: it is no node of this job"),
+                true => {
+                    format!("a node listens at {at} and closes: it belongs to another job, or has given this node up")
+                }
+            };
+            let tried = tried.join(", ");
+            return format!("no contact for {seconds} s (GASNET_SCI_START_TIMEOUT) at {tried}{said}; {who}; {remedy}");
         }
         format!("no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {}{said}; {DROPPED}", tried.join(", "))
     }
@@ -156,7 +177,11 @@ impl Tcp {
         if kind == ErrorKind::ConnectionRefused {
             self.strike(rank, at, why, REFUSED);
         } else if let Contact::Begun(attempts) = &mut *self.peer(rank).contact.lock() {
-            attempts.pass(Some(format!("{}: {why}", shown(at))));
+            match kind {
+                // It was made, and closed before this node looked.
+                ErrorKind::ConnectionReset => attempts.closed(at, why, Duration::ZERO, false, Instant::now()),
+                _ => attempts.pass(Some(format!("{}: {why}", shown(at)))),
+            }
         }
         r.again.push((rank, Instant::now() + AGAIN));
     }
@@ -164,12 +189,8 @@ impl Tcp {
     /// A connection to `rank` has ended before both were sure of each other: the peer perhaps prefers its own, or somebody else is there, who
     /// does not believe this node.
     pub(super) fn failed(&self, r: &mut Receiving, rank: u32, greeting: &Greeting, why: &str) {
-        if let Contact::Begun(attempts) = &mut *self.peer(rank).contact.lock() {
-            if greeting.since.elapsed() > STRANGER {
-                attempts.since = Instant::now(); // the peer was busy until now
-            }
-            attempts.pass(greeting.at.map(|at| format!("{}: {why}", shown(at))));
-            attempts.is_closed = true;
+        if let (Some(at), Contact::Begun(attempts)) = (greeting.at, &mut *self.peer(rank).contact.lock()) {
+            attempts.closed(at, why, greeting.since.elapsed(), greeting.is_greeted(), Instant::now());
             r.again.push((rank, Instant::now() + AGAIN));
         }
     }
@@ -257,7 +278,43 @@ mod tests {
         {
             assert!(line.contains(part), "{line}");
         }
-        attempts.is_closed = true;
-        assert!(attempts.silence(limit).starts_with("no contact for 60 s"), "{}", attempts.silence(limit));
+    }
+
+    /// A stranger that holds a connection for a while does not keep the contact alive, nor does one that greets as another job's node.
+    #[test]
+    fn whoever_takes_connections_and_closes_them_is_given_up_in_time() {
+        let (limit, held) = (Duration::from_secs(60), STRANGER + LOOK);
+        for (is_greeted, most, part) in
+            [(false, 0, "and closes: it is no node of this job"), (true, RENEWALS, "another job")]
+        {
+            let mut attempts = attempts(&["10.0.0.2:5"]);
+            let mut now = attempts.since;
+            let mut tries = 0;
+            while !attempts.is_over(limit, now) {
+                now += held;
+                tries += 1;
+                assert!(tries <= (most + 1) * 30, "it never ends");
+                attempts.closed("10.0.0.2:5".parse().unwrap(), "it closed the connection", held, is_greeted, now);
+            }
+            let line = attempts.silence(limit);
+            assert!(
+                line.starts_with("no contact for 60 s") && line.contains("10.0.0.2:5") && line.contains(part),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_node_that_greeted_and_was_busy_has_the_whole_time_again() {
+        let mut attempts = attempts(&["10.0.0.2:5"]);
+        let (limit, late) = (Duration::from_secs(60), attempts.since + Duration::from_secs(600));
+        attempts.closed(
+            "10.0.0.2:5".parse().unwrap(),
+            "it closed the connection",
+            Duration::from_secs(600),
+            true,
+            late,
+        );
+        assert!(!attempts.is_over(limit, late + limit));
     }
 }

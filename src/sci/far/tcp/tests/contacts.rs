@@ -119,3 +119,30 @@ fn a_loopback_of_another_machine_is_no_address() {
     let why = loss(&Pair::with_addresses(wires, addresses));
     assert!(why.contains("no way to its addresses (127.0.0.1:9)"), "{why}");
 }
+
+/// Something else has the port of the node: it takes each connection, and closes it.
+#[test]
+fn something_that_takes_connections_and_closes_them_is_named_with_its_address() {
+    let service = std::net::TcpListener::bind((Ipv4Addr::new(127, 0, 0, 3), 0)).unwrap();
+    let at = service.local_addr().unwrap();
+    let wire = Tcp::new(0, 2, LAYOUT, SECRET, &here()).unwrap().with_contact(Duration::from_secs(1));
+    let addresses = vec![wire.address(), Endpoint::at(at.ip(), at.port()).card().bytes()];
+    let pair = Pair::with_addresses(vec![wire], addresses);
+    let (ended, mut taken) = (AtomicBool::new(false), 0);
+    let why = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Relaxed: the connection behind it orders it.
+            taken = service.incoming().take_while(|_| !ended.load(Ordering::Relaxed)).count();
+        });
+        let why = loss(&pair);
+        ended.store(true, Ordering::Relaxed); // Relaxed: as above
+        drop(TcpStream::connect(at).unwrap());
+        why
+    });
+    for part in
+        ["no contact for 1 s", &at.to_string(), "something listens at ", "closes: it is no node of this job", "_PORTS"]
+    {
+        assert!(why.contains(part), "{why}");
+    }
+    assert!(taken > 1, "it is tried again");
+}
