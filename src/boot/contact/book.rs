@@ -6,7 +6,10 @@
 //! 2. The loopback reaches the own machine alone.
 //! 3. Two processes meet at addresses of one kind that both have: of IPv4 first, then of IPv6; only if they have neither in common, at
 //!    link-local ones. Of one kind those come first that are of one network.
-//! 4. Processes of one machine have the same addresses, so the first one will do; the first that no other machine has, if there is one.
+//! 4. A process reaches any address of its own machine, so the first one of the other's will do; the first that no other machine has,
+//!    if there is one.
+//! 5. Processes of one machine may listen at different addresses, because each may have an interface of its own (GASNET_SCI_IFACE). What
+//!    is found out about one counts for another only if both have the same addresses.
 //!
 //! Must not know: interfaces, sockets, when what is tried.
 
@@ -126,8 +129,9 @@ impl Book {
 
     /// Whether a node may connect to `at`, an address of the process with card `own`.
     pub fn is_used(&self, own: &Card, at: SocketAddr) -> bool {
-        let mut machines = HashSet::new();
-        let others = self.cards.iter().flatten().filter(|card| machines.insert((card.machine, card.spots.len())));
+        let mut seen = HashSet::new();
+        let addresses = |card: &Card| card.spots.iter().map(|spot| (spot.at.ip(), spot.prefix)).collect::<Vec<_>>();
+        let others = self.cards.iter().flatten().filter(|card| seen.insert((card.machine, addresses(card)))); // rule 5
         let is_at = |way: &Way| (way.to.ip(), way.to.port()) == (at.ip(), at.port());
         others.into_iter().any(|card| ways(card, own, &self.shared).iter().any(is_at))
     }
@@ -138,20 +142,27 @@ impl Book {
         if machines.len() < 2 {
             return None;
         }
-        // Nodes with the same kinds of addresses meet the same nodes.
-        let mut firsts: BTreeMap<Vec<Reach>, u32> = BTreeMap::new();
+        // Nodes with the same kinds of addresses meet the same nodes of other machines. So the first nodes of each kind will do, of two
+        // machines if there are as many: a node need not meet those of its own machine at such addresses (rule 4).
+        let mut firsts: BTreeMap<Vec<Reach>, Vec<(u64, u32)>> = BTreeMap::new();
         for (rank, card) in (0..).zip(&self.cards) {
             if let Some(card) = card {
-                firsts.entry(self.kinds(card)).or_insert(rank);
+                let known = firsts.entry(self.kinds(card)).or_default();
+                if known.len() < 2 && known.iter().all(|(machine, _)| *machine != card.machine) {
+                    known.push((card.machine, rank));
+                }
             }
         }
-        if let Some(lonely) = firsts.get(&Vec::new()) {
+        if let Some([(_, lonely), ..]) = firsts.get(&Vec::new()).map(Vec::as_slice) {
             return Some((*lonely, self.without_any(*lonely)));
         }
         let apart = |a: &[Reach], b: &[Reach]| a.iter().all(|kind| !b.contains(kind));
-        let pairs = firsts.iter().flat_map(|(a, first)| firsts.iter().map(move |(b, second)| (a, *first, b, *second)));
-        let found =
-            pairs.filter(|(a, first, b, second)| first < second && apart(a, b)).min_by_key(|pair| (pair.1, pair.3));
+        let all = || firsts.iter().flat_map(|(kinds, nodes)| nodes.iter().map(move |node| (kinds, node)));
+        let pairs = all().flat_map(|a| all().map(move |b| (a, b)));
+        let found = pairs
+            .filter(|((a, (here, first)), (b, (there, second)))| first < second && here != there && apart(a, b))
+            .map(|((a, (_, first)), (b, (_, second)))| (a, *first, b, *second))
+            .min_by_key(|pair| (pair.1, pair.3));
         let (kinds, first, other_kinds, second) = found?;
         let list = |rank: u32, kinds: &[Reach]| {
             let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
@@ -298,6 +309,34 @@ mod tests {
         let way = book(&cards).ways(&cards[0], 1).unwrap()[0];
         assert!(matches!(way.to, SocketAddr::V6(to) if to.scope_id() == 4), "{way:?}");
         assert!(book(&cards).is_used(&cards[1], cards[1].spots[0].at));
+    }
+
+    /// GASNET_SCI_IFACE differs between the nodes of machine 2.
+    #[test]
+    fn nodes_of_one_machine_may_listen_at_different_addresses() {
+        let six = "fd00::1/64";
+        let cards = [card(1, &["10.0.0.1/24", six]), card(2, &["10.0.0.2/24"]), card(2, &["fd00::2/64"])];
+        assert_eq!(
+            (between(&cards, 1, 0).as_str(), between(&cards, 2, 0).as_str()),
+            ("10.0.0.2>10.0.0.1", "fd00::2>fd00::1")
+        );
+        let book_of_all = book(&cards);
+        assert_eq!([0, 1].map(|at| book_of_all.is_used(&cards[0], cards[0].spots[at].at)), [true; 2]);
+        assert_eq!((between(&cards, 1, 2).as_str(), between(&cards, 2, 1).as_str()), ("?>fd00::2", "?>10.0.0.2"));
+        assert!(
+            book_of_all.is_used(&cards[1], cards[1].spots[0].at)
+                && book_of_all.is_used(&cards[2], cards[2].spots[0].at)
+        );
+        assert_eq!(book_of_all.gap(), None, "nodes of one machine meet whatever they have");
+        // Where the first one of a kind is of the same machine, a later one of another is found.
+        let cards = [
+            card(2, &["10.0.0.2/24"]),
+            card(2, &["fd00::2/64"]),
+            card(3, &["10.0.0.3/24", "fd00::3/64"]),
+            card(3, &[six]),
+        ];
+        let (rank, why) = book(&cards).gap().unwrap();
+        assert!(rank == 0 && why.contains("node 3"), "{rank}: {why}");
     }
 
     #[test]
