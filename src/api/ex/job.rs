@@ -5,7 +5,7 @@
 use super::objects::{self, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
 use crate::api::constants::*;
 use crate::api::g1::{init, reach};
-use crate::api::{debug, must, status, verbose};
+use crate::api::{debug, failed, must, status, verbose};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::xfer::table::Table;
@@ -38,9 +38,11 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
             unknown => bad_arg(format_args!("unknown flags {unknown:#x}")),
         }
     };
-    let checked = status(CALL, arguments);
-    if checked != GASNETI_SCI_OK {
-        return checked;
+    if let Err(error) = arguments() {
+        return match Job::get() {
+            Ok(_) => failed(CALL, error), // a second call
+            Err(_) => init::refused(CALL, error),
+        };
     }
     // SAFETY: the caller promises a filled structure.
     let client = unsafe { client.read() };
@@ -49,7 +51,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     if joined != GASNETI_SCI_OK {
         return joined;
     }
-    status(CALL, || {
+    let opened = || {
         let job = Job::get()?;
         let Some(made) = objects::begin(name, flags) else { return bad_arg(format_args!("no job")) };
         if flags & objects::GASNETI_SCI_USES_GASNET1 == 0 {
@@ -68,7 +70,11 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
         // SAFETY: the caller promises writable places; they are not NULL, as checked.
         unsafe { tm_p.write(made.tm) };
         Ok(())
-    })
+    };
+    match opened() {
+        Ok(()) => GASNETI_SCI_OK,
+        Err(error) => init::refused(CALL, error),
+    }
 }
 
 /// Not 0 if errors that calls return are reported on stderr as well.

@@ -7,7 +7,7 @@ use crate::api::constants::*;
 use crate::api::ex::objects;
 use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};
 use crate::api::{failed, status};
-use crate::base::error::{Kind, bad_arg};
+use crate::base::error::{Error, Kind, bad_arg};
 use crate::base::log;
 use crate::job::state::{Client, Job};
 use crate::job::{self, exit};
@@ -96,6 +96,16 @@ pub unsafe extern "C" fn gasneti_sci_init(
     code
 }
 
+/// What becomes of an error in the call `name`, which joins the job: a second call returns its code. Any other error ends this process
+/// and thereby the job. Without a job the client cannot continue, and the other nodes would wait for this one for ever.
+pub(in crate::api) fn refused(name: &'static str, error: Error) -> c_int {
+    if matches!(error.kind(), Kind::NotInit(_)) {
+        return failed(name, error);
+    }
+    log::error(format_args!("{name}: {error}"));
+    exit::exit(1);
+}
+
 /// Joins the job, for a client of either API whose call is `name`.
 ///
 /// # Safety
@@ -119,14 +129,8 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
         max_segsize_text,
         configuration: u64::from(client.modes),
     });
-    match result {
-        Ok(()) => {}
-        Err(error) if matches!(error.kind(), Kind::NotInit(_)) => return failed(name, error),
-        // Without a job the client cannot continue: a second attempt would be refused for the same reason.
-        Err(error) => {
-            log::error(format_args!("{name}: {error}"));
-            exit::exit(1);
-        }
+    if let Err(error) = result {
+        return refused(name, error);
     }
     exit::set_hook(leave);
     tools_trace::tell_header();
