@@ -52,10 +52,17 @@ pub struct Descendant {
     start: u64,
 }
 
-/// Looks for a process that has the number `pid` and descends from this one, be it a zombie. `Err(())`: `/proc` is not there.
-pub fn descendant(pid: i32) -> Result<Option<Descendant>, ()> {
+/// `/proc` is not there, so that nothing can be told of processes.
+#[derive(Debug, PartialEq)]
+pub struct NoProc;
+
+/// Looks for a process that has the number `pid` and descends from this one, be it a zombie.
+///
+/// # Errors
+/// There is no `/proc`.
+pub fn descendant(pid: i32) -> Result<Option<Descendant>, NoProc> {
     if stat("self").is_none() {
-        return Err(());
+        return Err(NoProc);
     }
     let found = if namespace::proc_counts_alike() { below(pid).then_some(pid) } else { below_by_lists(pid) };
     Ok(found.and_then(|entry| Some(Descendant { entry, start: stat(&entry.to_string())?.start })))
