@@ -38,11 +38,9 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
             unknown => bad_arg(format_args!("unknown flags {unknown:#x}")),
         }
     };
+    // A code, so that the client may call again; it has not joined the job.
     if let Err(error) = arguments() {
-        return match Job::get() {
-            Ok(_) => failed(CALL, error), // a second call
-            Err(_) => init::refused(CALL, error),
-        };
+        return failed(CALL, error);
     }
     // SAFETY: the caller promises a filled structure.
     let client = unsafe { client.read() };
