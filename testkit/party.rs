@@ -15,7 +15,7 @@ use crate::deck::engine::{Deck, Region, Setting, Tables};
 use crate::deck::message::{Bytes, Message, Storage};
 use crate::deck::messages::{self, Place};
 use crate::sci::{Adapter, NodeId};
-use crate::testkit::world::{Kit, Node, Shape, nodes_with};
+use crate::testkit::world::{Kit, Node, Shape, carry, nodes_with};
 use crate::verbs::Flags;
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     pub boxes: usize,
     /// Bytes of a heap.
     pub heap: usize,
-    /// Nodes have mapped each other's heaps.
+    /// Nodes that have memory in common have mapped each other's heaps. Else no node has.
     pub near: bool,
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct Member<A: Adapter> {
     heap: Box<[u8]>,
 }
 
-/// All nodes.
-pub(crate) struct Party<A: Adapter>(pub Vec<Member<A>>);
+/// All nodes, and their adapters.
+pub(crate) struct Party<A: Adapter>(pub Vec<Member<A>>, Vec<A>);
 
 type Others<A> = Arc<OnceLock<Vec<(u32, &'static Am<A>)>>>;
 
@@ -86,14 +86,15 @@ impl<A: Kit> Party<A> {
         let others: Others<A> = Arc::default();
         let member = |(node, heap): (Node<A>, Box<[u8]>)| {
             let (me, node): (u32, &'static Node<A>) = (node.me, Box::leak(Box::new(node)));
-            let regions = regions.clone();
+            let (regions, adapter) = (regions.clone(), adapters[me as usize].clone());
+            let is_mapped = move |peer: u32| options.near && adapter.shares_memory_with(peer);
             let setting = Setting {
                 am: &node.am,
                 threaded: shape.threaded,
                 limit: options.limit,
                 boxes: options.boxes,
                 heap: regions[me as usize],
-                connect: Box::new(move |peer| options.near.then(|| regions[peer as usize])),
+                connect: Box::new(move |peer| is_mapped(peer).then(|| regions[peer as usize])),
                 bell: adapters[me as usize].connect_interrupt(NodeId(me as u16)).unwrap(),
                 losses: None,
             };
@@ -114,7 +115,7 @@ impl<A: Kit> Party<A> {
         let members: Vec<Member<A>> = made.into_iter().zip(heaps).map(member).collect();
         let _ = others.set(members.iter().map(|member| (member.me, &member.node.am)).collect());
         HELPS.set(false);
-        Party(members)
+        Party(members, adapters.to_vec())
     }
 
     /// Runs `f` as code of `node`. While it polls, the other nodes poll, too.
@@ -135,13 +136,20 @@ impl<A: Kit> Party<A> {
         self.alone(node, |deck| deck.am().poll())
     }
 
-    /// Lets all nodes poll until nothing is found for some rounds.
+    /// Lets all nodes poll until nothing comes and nothing is found for some rounds: so many that a wire which brings things by chance
+    /// has brought them all.
     pub fn settle(&self) {
         let mut quiet = 0;
         while quiet < 50 {
+            let came = self.carry();
             let found = (0..self.0.len()).filter(|node| self.poll(*node)).count();
-            quiet = if found == 0 { quiet + 1 } else { 0 };
+            quiet = if found == 0 && !came { quiet + 1 } else { 0 };
         }
+    }
+
+    /// Brings what the nodes have sent to where it belongs, as far as the adapter lets it through now, and runs nothing.
+    pub fn carry(&self) -> bool {
+        carry(&self.1)
     }
 
     /// Sends a message of the library's own with any words, and with a payload if it is a Medium. False: there is no room.

@@ -90,6 +90,11 @@ impl<const PER_HOST: u32> Shipping<PER_HOST> {
         let _ = self.job.layout.set(layout);
     }
 
+    /// The node is on another host.
+    pub(crate) fn is_far(&self, node: u32) -> bool {
+        self.hosts.is_far(NodeId(node as u16))
+    }
+
     /// The way to other hosts.
     pub(crate) fn far(&self) -> &'static Far {
         self.hosts.far().expect("there are other hosts")

@@ -18,7 +18,7 @@ use crate::base::error::Error;
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
-use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
+use crate::sci::{Adapter, Effort, LocalMap, LocalSegment, NodeId, Placement, RemoteMap, RemoteSegment};
 #[cfg(all(test, not(loom)))]
 use crate::testkit::shipping::{Behaviour, Shipping};
 use crate::xfer::reference;
@@ -34,12 +34,66 @@ pub(crate) trait Kit: Adapter {
     const SEEDS: u64;
     /// The regions of the nodes will be laid out so. Adapters that check what peers write want to know.
     fn lay_out(&self, _layout: Layout) {}
+    /// This node and `peer` have memory in common, as nodes of one host have.
+    fn shares_memory_with(&self, peer: u32) -> bool;
 }
+
+/// Brings what these nodes have sent each other to where it belongs, as far as the adapter lets it through now. No handler is run.
+/// True if anything came.
+pub(crate) fn carry<A: Adapter>(adapters: &[A]) -> bool {
+    let one = |adapter: &A| {
+        adapter.settle();
+        adapter.progress(Effort::Thorough)
+    };
+    adapters.iter().filter(|adapter| one(adapter)).count() > 0
+}
+
+/// A kit whose nodes can be made so that all that they send arrives by [`deliver`]. Then a test that calls for all nodes on one thread
+/// knows what a single poll finds.
+pub(crate) trait Steady: Kit {
+    /// The adapters of `nodes` nodes of one fabric.
+    fn steady(nodes: u32) -> Vec<Self>;
+}
+
+impl Steady for Heap {
+    fn steady(nodes: u32) -> Vec<Heap> {
+        Heap::kit(nodes, 0)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+impl<const PER_HOST: u32> Steady for Shipping<PER_HOST> {
+    fn steady(nodes: u32) -> Vec<Self> {
+        Shipping::job(nodes, Behaviour { seed: None, with_doors: false, payload: PAYLOAD })
+    }
+}
+
+/// Brings all that nodes of [`Steady::steady`] have sent to where it belongs.
+pub(crate) fn deliver<A: Steady>(adapters: &[A]) {
+    while carry(adapters) {}
+}
+
+/// Runs a test over the adapter of the models, and over the one that ships: all nodes on one host, each on a host of its own, two on each.
+#[cfg(all(test, not(loom)))]
+macro_rules! over_all_adapters {
+    ($test:ident $(, $argument:expr)*) => {
+        $test::<$crate::sci::heap::Heap>($($argument),*);
+        $test::<$crate::testkit::shipping::Together>($($argument),*);
+        $test::<$crate::testkit::shipping::Apart>($($argument),*);
+        $test::<$crate::testkit::shipping::Paired>($($argument),*);
+    };
+}
+#[cfg(all(test, not(loom)))]
+pub(crate) use over_all_adapters;
 
 impl Kit for Heap {
     fn kit(nodes: u32, _seed: u64) -> Vec<Heap> {
         let fabric = HeapFabric::new(nodes);
         (0..nodes).map(|n| Heap::join(&fabric, NodeId(n as u16)).unwrap()).collect()
+    }
+
+    fn shares_memory_with(&self, _peer: u32) -> bool {
+        true
     }
 
     const SEEDS: u64 = 1;
@@ -59,6 +113,10 @@ where
         self.inner().lay_out(layout);
     }
 
+    fn shares_memory_with(&self, peer: u32) -> bool {
+        self.inner().shares_memory_with(peer)
+    }
+
     const SEEDS: u64 = 6;
 }
 
@@ -70,6 +128,10 @@ impl<const PER_HOST: u32> Kit for Shipping<PER_HOST> {
 
     fn lay_out(&self, layout: Layout) {
         Shipping::lay_out(self, layout);
+    }
+
+    fn shares_memory_with(&self, peer: u32) -> bool {
+        !self.is_far(peer)
     }
 
     const SEEDS: u64 = match PER_HOST {

@@ -1,4 +1,5 @@
-//! A double of an SCI card whose DMA demands more, or less, than the emulated one.
+//! A double of an SCI card whose DMA demands more, or less, than the emulated one. It is made of the heap adapter: what the tests change
+//! are the demands, which the adapter that ships does not let anybody change.
 
 use super::traffic::every_category_count_and_length;
 use super::world::Kit;
@@ -76,6 +77,10 @@ impl<const ALIGN: usize, const MIN: usize> Adapter for Card<ALIGN, MIN> {
 impl<const ALIGN: usize, const MIN: usize> Kit for Card<ALIGN, MIN> {
     fn kit(nodes: u32, seed: u64) -> Vec<Self> {
         Heap::kit(nodes, seed).into_iter().map(Card).collect()
+    }
+
+    fn shares_memory_with(&self, peer: u32) -> bool {
+        self.0.shares_memory_with(peer)
     }
 
     const SEEDS: u64 = 1;

@@ -3,7 +3,7 @@
 use super::plan::{Leg, Message};
 use super::steps::{ECHO, NOTE, Steps, note_of};
 use super::traffic::{mixed, travel};
-use super::world::{Kit, Shape};
+use super::world::{Kit, Shape, Steady};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::testkit::shipping::{Apart, Paired, Together};
@@ -73,8 +73,17 @@ fn a_reply_behind_an_unanswered_request_is_found() {
 /// The number of nodes of the largest supported job: two lines of exist words.
 const MANY: u32 = 1024;
 
+/// Runs a test of so many nodes over adapters whose nodes have all memory in common. Each look of a wire would pass 1,024 queues; what goes
+/// over one is tried with 70 nodes above.
+macro_rules! over_mapped {
+    ($test:ident) => {
+        $test::<Heap>();
+        $test::<Together>();
+    };
+}
+
 /// One thread plays node 0 of 1,024 nodes and the nodes of `peers`, in this order. The other nodes send nothing.
-fn many(peers: &[u32]) -> Steps {
+fn many<A: Steady>(peers: &[u32]) -> Steps<A> {
     Steps::new(&Shape { active: [&[0], peers].concat(), everything: true, ..Shape::new(MANY, 4) })
 }
 
@@ -95,79 +104,91 @@ fn all_over() -> Vec<u32> {
 
 #[test]
 fn a_message_of_any_of_1024_nodes_is_found_within_a_few_polls() {
-    let peers = all_over();
-    let steps = many(&peers);
-    let mut state = 1;
-    for round in 0..3000 {
-        let from = random(&mut state) as usize % peers.len();
-        for _ in 0..random(&mut state) % 200 {
-            steps.poll(0); // finds nothing
+    fn over<A: Steady>() {
+        let peers = all_over();
+        let steps = many::<A>(&peers);
+        let mut state = 1;
+        for round in 0..3000 {
+            let from = random(&mut state) as usize % peers.len();
+            for _ in 0..random(&mut state) % 200 {
+                steps.poll(0); // finds nothing
+            }
+            assert_eq!(steps.take_log(), []);
+            steps.request(from as u32 + 1, 0, NOTE, round);
+            let polls = (1..=8).find(|_| steps.poll(0));
+            assert!(polls.is_some(), "round {round}: the message of node {} is not found", peers[from]);
+            assert_eq!(steps.take_log(), [(peers[from], round)]);
         }
-        assert_eq!(steps.take_log(), []);
-        steps.request(from as u32 + 1, 0, NOTE, round);
-        let polls = (1..=8).find(|_| steps.poll(0));
-        assert!(polls.is_some(), "round {round}: the message of node {} is not found", peers[from]);
-        assert_eq!(steps.take_log(), [(peers[from], round)]);
     }
+    over_mapped!(over);
 }
 
 #[test]
 fn none_of_many_messages_of_1024_nodes_is_lost() {
-    let peers = all_over();
-    let steps = many(&peers);
-    let mut state = 2;
-    let mut sent = vec![0; peers.len()];
-    let mut seen = vec![0; peers.len()];
-    let mut take = |log: Vec<(u32, i32)>| {
-        for (from, value) in log {
-            let at = peers.iter().position(|peer| *peer == from).unwrap();
-            assert_eq!(value, seen[at], "in order, and none left out, from node {from}");
-            seen[at] += 1;
+    fn over<A: Steady>() {
+        let peers = all_over();
+        let steps = many::<A>(&peers);
+        let mut state = 2;
+        let mut sent = vec![0; peers.len()];
+        let mut seen = vec![0; peers.len()];
+        let mut take = |log: Vec<(u32, i32)>| {
+            for (from, value) in log {
+                let at = peers.iter().position(|peer| *peer == from).unwrap();
+                assert_eq!(value, seen[at], "in order, and none left out, from node {from}");
+                seen[at] += 1;
+            }
+            seen.clone()
+        };
+        for _ in 0..20_000 {
+            let from = random(&mut state) as usize % peers.len();
+            // At most as many as there are slots. With more, the sender would wait for node 0, which this thread plays
+            // too.
+            if sent[from] - take(steps.take_log())[from] < 4 {
+                steps.request(from as u32 + 1, 0, NOTE, sent[from]);
+                sent[from] += 1;
+            }
+            for _ in 0..random(&mut state) % 4 {
+                steps.poll(0);
+            }
         }
-        seen.clone()
-    };
-    for _ in 0..20_000 {
-        let from = random(&mut state) as usize % peers.len();
-        // At most as many as there are slots. With more, the sender would wait for node 0, which this thread plays
-        // too.
-        if sent[from] - take(steps.take_log())[from] < 4 {
-            steps.request(from as u32 + 1, 0, NOTE, sent[from]);
-            sent[from] += 1;
-        }
-        for _ in 0..random(&mut state) % 4 {
-            steps.poll(0);
-        }
+        assert_eq!(take(steps.poll_until_quiet(0)), sent);
     }
-    assert_eq!(take(steps.poll_until_quiet(0)), sent);
+    over_mapped!(over);
 }
 
 /// Node 0 sends to all these nodes and finds their answers.
 #[test]
 fn answers_of_many_of_1024_nodes_are_found() {
-    let peers = all_over();
-    let steps = many(&peers);
-    for round in 0..50 {
-        for peer in &peers {
-            steps.request(0, *peer, ECHO, round);
+    fn over<A: Steady>() {
+        let peers = all_over();
+        let steps = many::<A>(&peers);
+        for round in 0..50 {
+            for peer in &peers {
+                steps.request(0, *peer, ECHO, round);
+            }
+            for at in 1..=peers.len() {
+                assert_eq!(steps.poll_until_quiet(at as u32), [(0, round)]);
+            }
+            let mut answers = steps.poll_until_quiet(0);
+            answers.sort_unstable();
+            assert_eq!(answers, peers.iter().map(|peer| (*peer, note_of(round))).collect::<Vec<_>>());
         }
-        for at in 1..=peers.len() {
-            assert_eq!(steps.poll_until_quiet(at as u32), [(0, round)]);
-        }
-        let mut answers = steps.poll_until_quiet(0);
-        answers.sort_unstable();
-        assert_eq!(answers, peers.iter().map(|peer| (*peer, note_of(round))).collect::<Vec<_>>());
     }
+    over_mapped!(over);
 }
 
 /// A node of a large job has queues to the nodes that it talked to, and to no others.
 #[test]
 fn silent_peers_have_no_way() {
-    let steps = many(&[5, 700]);
-    for _ in 0..2000 {
-        steps.poll(0);
+    fn over<A: Steady>() {
+        let steps = many::<A>(&[5, 700]);
+        for _ in 0..2000 {
+            steps.poll(0);
+        }
+        assert_eq!(steps.ways(0), 0);
+        steps.request(2, 0, ECHO, 1);
+        assert_eq!(steps.poll_until_quiet(0), [(700, 1)]);
+        assert_eq!((steps.ways(0), steps.ways(1), steps.ways(2)), (1, 0, 1));
     }
-    assert_eq!(steps.ways(0), 0);
-    steps.request(2, 0, ECHO, 1);
-    assert_eq!(steps.poll_until_quiet(0), [(700, 1)]);
-    assert_eq!((steps.ways(0), steps.ways(1), steps.ways(2)), (1, 0, 1));
+    over_mapped!(over);
 }

@@ -14,9 +14,10 @@ use crate::coll::landing::Landings;
 use crate::coll::operator::Operator;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::team::Members;
-use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
+use crate::coll::{ALL, Addresses, Call, Coll, Kind, Mapped, Setting};
 use crate::sci::heap::Heap;
-use crate::sci::{Adapter, NodeId, Placement, RemoteSegment};
+use crate::sci::{NodeId, Placement, RemoteSegment};
+use crate::testkit::shipping::{Apart, Paired, Together};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,21 +30,21 @@ const SIZES: [usize; 6] = [8, 80, 96, 3000, 5000, MOST];
 const HOSTS: [&[u32]; 6] =
     [&[0, 1], &[0, 1, 1, 2, 2, 2], &[0, 1, 2], &[0, 1, 2, 3, 4], &[0, 1, 2, 0, 1, 0], &[0, 0, 0, 0, 1, 1, 2]];
 
-struct Member {
-    node: Node<Heap>,
-    coll: std::sync::OnceLock<Coll<Heap>>,
+struct Member<A: Kit + Mapped> {
+    node: Node<A>,
+    coll: std::sync::OnceLock<Coll<A>>,
     /// The node's segment, and memory that peers cannot reach: for a destination of all blocks, then a source of as many.
     memory: [usize; 2],
     half: usize,
 }
 
 /// Makes the nodes of a job on these hosts, and their collectives. They are not freed, because their polls keep them.
-fn members(hosts: &[u32], maps: bool) -> &'static [Member] {
+fn members<A: Kit + Mapped>(hosts: &[u32], maps: bool) -> &'static [Member<A>] {
     let nodes = hosts.len() as u32;
     let half = hosts.len() * MOST;
     let mut shape = Shape { segment: 2 * half, hosts: hosts.to_vec(), ..Shape::new(nodes, 16) };
     shape.config.spin = Some(3);
-    let adapters = Heap::kit(nodes, 0);
+    let adapters = A::kit(nodes, 0);
     let area = Area::new(nodes, 256 << 10, false);
     let regions: &'static [_] =
         adapters.iter().map(|adapter| create(adapter, COLLECTIVE, area.bytes())).collect::<Vec<_>>().leak();
@@ -51,15 +52,15 @@ fn members(hosts: &[u32], maps: bool) -> &'static [Member] {
     let made = nodes_with(&shape, &adapters, |rank, library| {
         handlers::register(library, regions[rank as usize].1.clone(), landings[rank as usize].clone());
     });
-    let member = |node: Node<Heap>| {
+    let member = |node: Node<A>| {
         let own = node.bases[node.me as usize];
         let private = vec![0u8; 2 * half].leak().as_ptr().addr();
         Member { node, coll: Default::default(), memory: [own, private], half }
     };
-    let members: &'static [Member] = made.into_iter().map(member).collect::<Vec<_>>().leak();
+    let members: &'static [Member<A>] = made.into_iter().map(member).collect::<Vec<_>>().leak();
     for (me, member) in members.iter().enumerate() {
         let adapter = adapters[me].clone();
-        let connect: Connect<Heap> = Box::new(move |rank| {
+        let connect: Connect<A> = Box::new(move |rank| {
             let segment = adapter.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
             Ok(segment.map(0, area.bytes(), Placement::Anywhere)?)
         });
@@ -81,10 +82,10 @@ fn members(hosts: &[u32], maps: bool) -> &'static [Member] {
 }
 
 /// Runs `body` for each node of such jobs, on a thread of its own, and then until all are done.
-fn run(hosts: &[u32], maps: bool, body: impl Fn(&'static Member) + Sync) {
+fn run<A: Kit + Mapped>(hosts: &[u32], maps: bool, body: impl Fn(&'static Member<A>) + Sync) {
     let _watch = Watchdog::start();
     std::thread::scope(|scope| {
-        for member in members(hosts, maps) {
+        for member in members::<A>(hosts, maps) {
             let body = &body;
             scope.spawn(move || {
                 body(member);
@@ -98,8 +99,8 @@ fn run(hosts: &[u32], maps: bool, body: impl Fn(&'static Member) + Sync) {
     });
 }
 
-impl Member {
-    fn coll(&'static self) -> &'static Coll<Heap> {
+impl<A: Kit + Mapped> Member<A> {
+    fn coll(&'static self) -> &'static Coll<A> {
         self.coll.get().unwrap()
     }
 
@@ -182,10 +183,17 @@ fn sum(call: u64, members: usize, len: usize) -> Vec<u8> {
 }
 
 /// Calls every collective on a team in which this node has place `me` of `count`, and checks what it gets.
-fn all_kinds(member: &'static Member, team: usize, me: usize, count: usize, seed: u64) {
+fn all_kinds<A: Kit + Mapped>(
+    member: &'static Member<A>,
+    sizes: &[usize],
+    team: usize,
+    me: usize,
+    count: usize,
+    seed: u64,
+) {
     let syncs = [flags::IN_MYSYNC | flags::OUT_MYSYNC, flags::IN_ALLSYNC | flags::OUT_ALLSYNC];
     let mut number = seed << 32;
-    for (each, sync) in SIZES.into_iter().flat_map(|each| syncs.map(|sync| (each, sync))) {
+    for (each, sync) in sizes.iter().flat_map(|each| syncs.map(|sync| (*each, sync))) {
         for turn in 0..2 {
             number += 1;
             let root = mix(&[number]) as usize % count;
@@ -227,20 +235,31 @@ fn all_kinds(member: &'static Member, team: usize, me: usize, count: usize, seed
 #[test]
 fn collectives_give_the_same_on_several_hosts_as_on_one() {
     for (hosts, maps) in HOSTS.into_iter().flat_map(|hosts| [(hosts, true), (hosts, false)]) {
-        run(hosts, maps, |member| all_kinds(member, ALL, member.node.me as usize, hosts.len(), 1));
+        run::<Heap>(hosts, maps, |member| all_kinds(member, &SIZES, ALL, member.node.me as usize, hosts.len(), 1));
     }
 }
 
 #[test]
 fn more_hosts_than_tell_each_other_directly_work_as_well() {
     let hosts: Vec<u32> = (0..22).map(|node| node / 2).collect();
-    run(&hosts, true, |member| all_kinds(member, ALL, member.node.me as usize, hosts.len(), 2));
+    run::<Heap>(&hosts, true, |member| all_kinds(member, &SIZES, ALL, member.node.me as usize, hosts.len(), 2));
+}
+
+/// Words and bytes to far members go over a wire here, as in a job of several hosts, and those to near ones through mapped files.
+#[test]
+fn collectives_give_the_same_over_the_adapter_that_ships() {
+    fn over<A: Kit + Mapped>(hosts: &[u32], sizes: &[usize]) {
+        run::<A>(hosts, true, |member| all_kinds(member, sizes, ALL, member.node.me as usize, hosts.len(), 1));
+    }
+    over::<Together>(&[0, 0, 0], &SIZES);
+    over::<Apart>(&[0, 1, 2], &SIZES);
+    over::<Paired>(&[0, 0, 1, 1, 2], &SIZES);
 }
 
 #[test]
 fn teams_mix_hosts_in_any_order_or_are_on_one() {
     let hosts = [0, 0, 0, 1, 1, 2, 2];
-    run(&hosts, true, |member| {
+    run::<Heap>(&hosts, true, |member| {
         let (coll, me) = (member.coll(), member.node.me);
         // All, backwards; every other one; those of a host; all but the first, by turns of hosts.
         let splits: [&dyn Fn(u32) -> Option<(u32, u32)>; 4] = [
@@ -260,7 +279,7 @@ fn teams_mix_hosts_in_any_order_or_are_on_one() {
             let place = list.iter().position(|(_, node)| *node == me).unwrap();
             let is_near = list.iter().all(|(_, node)| hosts[*node as usize] == hosts[me as usize]);
             assert_eq!(coll.team(team).unwrap().direct, is_near, "words of near members are stores");
-            all_kinds(member, team, place, list.len(), seed);
+            all_kinds(member, &SIZES, team, place, list.len(), seed);
             named(member, team, place, list.len());
             coll.destroy(team).unwrap();
         }
@@ -268,7 +287,7 @@ fn teams_mix_hosts_in_any_order_or_are_on_one() {
 }
 
 /// Phases of a team's named barrier, in some of which a member gives another name.
-fn named(member: &'static Member, handle: usize, me: usize, count: usize) {
+fn named<A: Kit + Mapped>(member: &'static Member<A>, handle: usize, me: usize, count: usize) {
     let team = member.coll().team(handle).unwrap();
     let cells = Members(&team, &member.node.am);
     for phase in 0..30 {
@@ -297,9 +316,9 @@ fn named(member: &'static Member, handle: usize, me: usize, count: usize) {
 #[test]
 fn meetings_begin_when_the_last_one_comes_and_any_number_may_be_under_way() {
     use std::sync::atomic::{AtomicU32, Ordering};
-    for (hosts, maps) in HOSTS.into_iter().flat_map(|hosts| [(hosts, true), (hosts, false)]) {
+    fn over<A: Kit + Mapped>(hosts: &[u32], maps: bool) {
         let arrived = AtomicU32::new(0);
-        run(hosts, maps, |member| {
+        run::<A>(hosts, maps, |member| {
             let coll = member.coll();
             for round in 0..20 {
                 // Relaxed: the meeting orders it.
@@ -313,12 +332,18 @@ fn meetings_begin_when_the_last_one_comes_and_any_number_may_be_under_way() {
             }
         });
     }
+    for (hosts, maps) in HOSTS.into_iter().flat_map(|hosts| [(hosts, true), (hosts, false)]) {
+        over::<Heap>(hosts, maps);
+    }
+    over::<Together>(&[0, 0, 0], true);
+    over::<Apart>(&[0, 1, 2], true);
+    over::<Paired>(&[0, 0, 1, 1, 2, 2], true);
 }
 
 /// Messages that each node of two hosts has sent in `times` calls of `act`. Words to near members are stores, so all messages are far.
-fn far_messages(hosts: &[u32], times: u64, act: impl Fn(&'static Member) + Sync) -> Vec<u64> {
+fn far_messages(hosts: &[u32], times: u64, act: impl Fn(&'static Member<Heap>) + Sync) -> Vec<u64> {
     let counts = std::sync::Mutex::new(vec![0; hosts.len()]);
-    run(hosts, true, |member| {
+    run::<Heap>(hosts, true, |member| {
         let before = member.node.counter("requests sent");
         (0..times).for_each(|_| act(member));
         counts.lock().unwrap()[member.node.me as usize] = member.node.counter("requests sent") - before;
@@ -329,7 +354,7 @@ fn far_messages(hosts: &[u32], times: u64, act: impl Fn(&'static Member) + Sync)
 #[test]
 fn only_leaders_send_to_other_hosts() {
     let hosts = [0, 0, 0, 0, 1, 1, 1, 1];
-    let meet = |member: &'static Member| member.coll().barrier_at_once(member.coll().team(ALL).unwrap()).unwrap();
+    let meet = |member: &'static Member<Heap>| member.coll().barrier_at_once(member.coll().team(ALL).unwrap()).unwrap();
     assert_eq!(far_messages(&hosts, 5, meet), [5, 0, 0, 0, 5, 0, 0, 0]);
     let both = flags::IN_MYSYNC | flags::OUT_MYSYNC;
     let call = |kind| {

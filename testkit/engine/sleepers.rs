@@ -1,6 +1,7 @@
 //! Threads of a node that wait for mail boxes sleep, and nobody is forgotten: neither the thread that serves for the others, nor a message
 //! that a call leaves to it, nor the thread in a berth. Long sleeps have no end of their own here
-//! ([`HeapFabric::sleeping_soundly`]), so that a wake-up that is missing is seen, and no time of these tests is measured.
+//! ([`HeapFabric::sleeping_soundly`]), so that a wake-up that is missing is seen, and no time of these tests is measured. So they are tied to
+//! the heap adapter: sleeps of the one that ships always end by themselves, and its wake-ups are tried by `sci::conformance`.
 
 use super::world::{Shape, Watchdog};
 use crate::deck::engine::{Deck, Handle};

@@ -2,32 +2,51 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::world::{Kit, Node, Shape, nodes};
+use super::world::{Kit, Node, Shape, Steady, nodes};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::sci::heap::Heap;
 use crate::sync::{AtomicU32, Ordering};
+use crate::testkit::shipping::{Apart, Paired, Together};
 use std::cell::Cell;
 use std::ffi::c_void;
 
 const THREADS: usize = 3;
-const COUNT: u32 = 1500;
 const ASK: u8 = 128;
 const ANSWER: u8 = 129;
 
 /// A node with what its handlers saw: the number of the next message, for each thread of the other node and of this
 /// one.
-struct Shared {
-    node: Node<Heap>,
+struct Shared<A: Kit> {
+    node: Node<A>,
     asked: [AtomicU32; THREADS],
     answered: [AtomicU32; THREADS],
 }
 
-thread_local!(static SHARED: Cell<*const Shared> = const { Cell::new(std::ptr::null()) });
+thread_local! {
+    /// The node whose thread this is, a `Shared<A>`.
+    static SHARED: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
+}
 
-fn shared<'a>() -> &'a Shared {
-    // SAFETY: set at the start of each client thread; the nodes outlive the threads.
-    unsafe { &*SHARED.get() }
+fn shared<'a, A: Kit>() -> &'a Shared<A> {
+    // SAFETY: set at the start of each client thread, for nodes over `A` as its handlers are; the nodes outlive the threads.
+    unsafe { &*SHARED.get().cast() }
+}
+
+/// This thread is one of the node's.
+fn is_thread_of<A: Kit>(node: &Shared<A>) {
+    SHARED.set(std::ptr::from_ref(node).cast());
+}
+
+/// The two nodes of a job, whose handlers count.
+fn pair<A: Kit>(adapters: &[A]) -> Vec<Shared<A>> {
+    let zero = || std::array::from_fn(|_| AtomicU32::new(0));
+    let share = |node: Node<A>| {
+        node.register(&[(ASK, (ask::<A> as *const ()).addr()), (ANSWER, (answer::<A> as *const ()).addr())]);
+        Shared { node, asked: zero(), answered: zero() }
+    };
+    let shape = Shape { threaded: true, ..Shape::new(2, 16) };
+    nodes(&shape, adapters).into_iter().map(share).collect()
 }
 
 fn length(k: u32) -> usize {
@@ -53,23 +72,23 @@ fn check(buf: *mut c_void, len: usize, thread: i32, k: i32, next: &[AtomicU32; T
     }
 }
 
-extern "C" fn ask(raw: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
-    check(buf, len, thread, k, &shared().asked);
+extern "C" fn ask<A: Kit>(raw: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
+    check(buf, len, thread, k, &shared::<A>().asked);
     // SAFETY: `raw` is the handler's token.
     let token = unsafe { Token::from_raw(raw) }.unwrap();
     // SAFETY: the payload stays until the handler returns.
     let source = unsafe { Source::new(buf.cast(), len) };
-    with_args(thread, k as u32, |args| shared().node.am.reply_medium(token, ANSWER, source, args)).unwrap();
+    with_args(thread, k as u32, |args| shared::<A>().node.am.reply_medium(token, ANSWER, source, args)).unwrap();
 }
 
-extern "C" fn answer(_: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
-    check(buf, len, thread, k, &shared().answered);
+extern "C" fn answer<A: Kit>(_: *mut c_void, buf: *mut c_void, len: usize, thread: i32, k: i32) {
+    check(buf, len, thread, k, &shared::<A>().answered);
 }
 
-fn client(shared: &Shared, thread: usize, done: &AtomicU32) {
-    SHARED.set(shared);
+fn client<A: Kit>(shared: &Shared<A>, thread: usize, count: u32, done: &AtomicU32) {
+    is_thread_of(shared);
     let am = &shared.node.am;
-    for k in 0..COUNT {
+    for k in 0..count {
         let payload = vec![thread as u8 ^ k as u8; length(k)];
         // SAFETY: `payload` lives during the call.
         let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
@@ -77,7 +96,7 @@ fn client(shared: &Shared, thread: usize, done: &AtomicU32) {
     }
     let mut failed = 0;
     // Relaxed: the loop only asks whether all answers have come; it reads nothing else by them.
-    while shared.answered[thread].load(Ordering::Relaxed) < COUNT {
+    while shared.answered[thread].load(Ordering::Relaxed) < count {
         failed = am.wait_step(failed);
     }
     done.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
@@ -86,68 +105,67 @@ fn client(shared: &Shared, thread: usize, done: &AtomicU32) {
     }
 }
 
-#[test]
-fn threads_share_a_node_and_each_keeps_its_order() {
-    let shape = Shape { threaded: true, ..Shape::new(2, 16) };
-    let zero = || std::array::from_fn(|_| AtomicU32::new(0));
-    let share = |node| Shared { node, asked: zero(), answered: zero() };
-    let shared: Vec<Shared> = nodes(&shape, &Heap::kit(2, 0)).into_iter().map(share).collect();
+/// Each thread of each node sends `count` messages.
+fn threads_share<A: Kit>(count: u32) {
+    let shared = pair(&A::kit(2, 0));
     let _watch = super::world::Watchdog::start();
     let done = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for node in &shared {
-            node.node.register(&[(ASK, (ask as *const ()).addr()), (ANSWER, (answer as *const ()).addr())]);
-        }
-        for node in &shared {
             for thread in 0..THREADS {
                 let done = &done;
-                scope.spawn(move || client(node, thread, done));
+                scope.spawn(move || client(node, thread, count, done));
             }
         }
     });
     for node in &shared {
-        assert!(node.asked.iter().all(|n| n.load(Ordering::Relaxed) == COUNT)); // Relaxed: the threads have ended
+        assert!(node.asked.iter().all(|n| n.load(Ordering::Relaxed) == count)); // Relaxed: the threads have ended
     }
+}
+
+#[test]
+fn threads_share_a_node_and_each_keeps_its_order() {
+    threads_share::<Heap>(1500);
+    threads_share::<Together>(500);
+    threads_share::<Apart>(500);
+    threads_share::<Paired>(100); // both nodes are on one host, in a job that has a network
 }
 
 /// A wait of one of several threads looks for the next message of its last peer without the inbox's lock.
 #[test]
 fn a_look_without_a_lock_sees_the_next_message_and_nothing_else() {
-    let shape = Shape { threaded: true, ..Shape::new(2, 16) };
-    let zero = || std::array::from_fn(|_| AtomicU32::new(0));
-    let shared: Vec<Shared> = nodes(&shape, &Heap::kit(2, 0))
-        .into_iter()
-        .map(|node| Shared { node, asked: zero(), answered: zero() })
-        .collect();
-    let _watch = super::world::Watchdog::start();
-    for node in &shared {
-        node.node.register(&[(ASK, (ask as *const ()).addr()), (ANSWER, (answer as *const ()).addr())]);
-    }
-    let send = |k| {
-        SHARED.set(&shared[1]);
-        let payload = vec![k as u8; length(k)];
-        // SAFETY: `payload` lives during the call.
-        let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
-        with_args(0, k, |args| shared[1].node.am.request_medium(0, ASK, source, args)).unwrap();
-        SHARED.set(&shared[0]);
-    };
-    let am = &shared[0].node.am;
-    // Relaxed, all: there is one thread.
-    let left = || am.watch.left.load(Ordering::Relaxed);
-    let asked = || shared[0].asked[0].load(Ordering::Relaxed);
-    send(0);
-    let mut failed = 0;
-    while asked() == 0 || failed == 0 {
-        failed = am.wait_step(failed);
-    }
-    for k in 1..50 {
-        while left() < 2 {
-            am.wait_step(0); // as if the wait had just begun
+    fn over<A: Steady>() {
+        let shared = pair(&A::steady(2));
+        let _watch = super::world::Watchdog::start();
+        let send = |k| {
+            is_thread_of(&shared[1]);
+            let payload = vec![k as u8; length(k)];
+            // SAFETY: `payload` lives during the call.
+            let source = unsafe { Source::new(payload.as_ptr(), payload.len()) };
+            with_args(0, k, |args| shared[1].node.am.request_medium(0, ASK, source, args)).unwrap();
+            is_thread_of(&shared[0]);
+        };
+        let am = &shared[0].node.am;
+        // Relaxed, all: there is one thread.
+        let left = || am.watch.left.load(Ordering::Relaxed);
+        let asked = || shared[0].asked[0].load(Ordering::Relaxed);
+        send(0);
+        let mut failed = 0;
+        while asked() == 0 || failed == 0 {
+            failed = am.wait_step(failed);
         }
-        let before = left();
-        let step = am.inbox.with(|_| am.wait_step(0)); // as if another thread polled
-        assert_eq!((step, left(), asked()), (1, before - 1, k), "there is nothing to see");
-        send(k);
-        assert_eq!((am.wait_step(0), asked()), (0, k + 1));
+        for k in 1..50 {
+            while left() < 2 {
+                am.wait_step(0); // as if the wait had just begun
+            }
+            let before = left();
+            let step = am.inbox.with(|_| am.wait_step(0)); // as if another thread polled
+            assert_eq!((step, left(), asked()), (1, before - 1, k), "there is nothing to see");
+            send(k);
+            assert_eq!((am.wait_step(0), asked()), (0, k + 1));
+        }
     }
+    over::<Heap>();
+    over::<Together>();
+    over::<Paired>(); // both nodes are on one host; what nodes of two hosts send is not seen by a look
 }
