@@ -393,6 +393,29 @@ mod tests {
         assert_eq!(shown(&mut output, due + COURTESY), "\none\n");
     }
 
+    /// Node 0 never ends its line. The lines of nodes 1 and 2 are longer than their shares.
+    #[test]
+    fn a_line_that_grows_in_time_is_not_ended_however_long_others_wait() {
+        let (mut output, start) = (nodes(3), Instant::now());
+        let part = "x".repeat(output.share);
+        for node in 0..3 {
+            output.feed(node, part.as_bytes());
+            output.sources[node as usize].active_at = start;
+        }
+        assert!(shown(&mut output, start) == part, "node 0 begins");
+        let (mut now, nearly) = (start + COURTESY, COURTESY - Duration::from_millis(1));
+        assert_eq!(shown(&mut output, start + nearly), "");
+        assert!(shown(&mut output, now) == format!("\n{part}"), "node 0's line is ended for node 1");
+        for _ in 0..20 {
+            now += nearly;
+            output.feed(1, b"x");
+            output.sources[1].active_at = now;
+            assert_eq!(shown(&mut output, now), "x", "node 2 goes on waiting");
+        }
+        assert_eq!(shown(&mut output, now + nearly), "");
+        assert!(shown(&mut output, now + COURTESY) == format!("\n{part}"), "node 1's line has grown no more");
+    }
+
     #[test]
     fn whoever_feeds_more_than_a_share_is_told_to_stop_and_to_go_on() {
         let (mut output, now) = (nodes(2), Instant::now());

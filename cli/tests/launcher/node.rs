@@ -363,6 +363,11 @@ const PIECE: usize = 1000;
 /// Bytes of a line of `long_lines`: more than any node's share of the launcher's memory.
 pub const LONG: usize = 3_000_000;
 
+/// A line that `lines` writes, without its end.
+pub fn line(rank: u32, number: usize) -> String {
+    format!("{rank} {number} {}", ".".repeat(number % 97))
+}
+
 // Every tenth line goes to stderr. Lines are written in pieces that end anywhere, as a stream's buffer does it. Those of
 // node 0 end with a line: one that it leaves unfinished is taken for a prompt, if this process is not scheduled for a tenth
 // of a second.
@@ -370,7 +375,7 @@ fn lines(count: usize) {
     let mut held = [String::new(), String::new()];
     for number in 0..count {
         let stream = usize::from(number % 10 == 9);
-        let _ = writeln!(held[stream], "{} {number} {}", rank(), ".".repeat(number % 97));
+        let _ = writeln!(held[stream], "{}", line(rank(), number));
         if held[stream].len() >= PIECE {
             let end = if rank() == 0 { held[stream].len() } else { PIECE };
             let rest = held[stream].split_off(end);
