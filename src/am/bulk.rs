@@ -19,7 +19,7 @@ use super::transfer::{BOUNCE, SLOT_ALIGN};
 use crate::am::region::LINE;
 use crate::base::error::{Error, bad_arg};
 use crate::peers::Reach;
-use crate::sci::process::Way;
+use crate::sci::process::Access;
 use crate::sci::{Adapter, DmaQueue, RemoteMap, RemoteRead, SciError, cma};
 use crate::sync::yield_now;
 use std::time::Duration;
@@ -190,7 +190,7 @@ impl<A: Adapter> Am<A> {
             return Reach::Own;
         }
         let Some((payload, everything)) = self.segments().get(node) else { return Reach::Messages };
-        match (&payload.map, payload.kernel.as_ref().and_then(Way::pid)) {
+        match (&payload.map, payload.kernel.as_ref().and_then(Access::pid)) {
             (Some(map), _) => {
                 map.memory().map_or(Reach::Network, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
             }

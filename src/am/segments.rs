@@ -4,7 +4,7 @@
 
 use crate::base::error::{Error, bad_arg};
 use crate::sci::Adapter;
-use crate::sci::process::Way;
+use crate::sci::process::Access;
 use std::sync::OnceLock;
 
 /// One node's segment.
@@ -20,7 +20,7 @@ pub struct PeerSegment<A: Adapter> {
     /// Made by attach. False: the owner's own memory, which peers do not map (GASNet-EX: `gex_Segment_Create`).
     pub attached: bool,
     /// The way to the owner's memory through the kernel. `None`: memory that is not mapped is reached by messages.
-    pub kernel: Option<Way>,
+    pub kernel: Option<Access>,
 }
 
 /// All nodes' segments, of the endpoint that messages are for. A node's segment is known from attach on, or from the time when

@@ -22,7 +22,7 @@ pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 pub const PARTS: &str = "GASNET_SCI_MATRIX_PARTS";
 
 pub use heap::Heap;
-pub use hosts::{AGENT_CONF, Hosts, Network, Way};
+pub use hosts::{AGENT_CONF, Hosts, Network, Transport};
 pub use observe::{Mask, Observe, Record};
 pub use parse::{Amount, NodeSet, SegmentSize, SignalSet, YES_NO, memory_size, signal_number, yes_no};
 pub use read::{ConfigError, Reported, variable};

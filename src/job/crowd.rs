@@ -12,15 +12,16 @@ use crate::am::wait;
 use crate::boot::{self, BootError, Bootstrap, Key};
 use crate::os::host;
 
-/// The key under which a node of several hosts puts its [`Card`].
+/// The key under which a node of several hosts puts its [`MachineCard`].
 const MACHINE: Key = Key::new("machine");
 
-/// Words for a node's CPUs, one bit each. A larger number counts as the one that is 256 below it, or 512, and so on: with the other card
-/// there is no room for more in a round.
+/// Words for a node's CPUs, one bit each. A CPU whose number is 256 or more counts as the one 256 below it, or 512, and so on. There is no
+/// room for more words: one round of the exchange carries this card and that of `state/wiring.rs`.
 const WORDS: usize = 4;
 
-/// The number of the machine's boot, 0 if it does not say; the CPUs that the node may use.
-pub(super) type Card = [u64; 1 + WORDS];
+/// What a node of several hosts tells all others of its machine: first the number of the machine's boot (0: unknown), then the CPUs that
+/// the node may use, one bit each. [`card`] makes it in `gasnet_init`; [`machine_of`] reads all of them, to find the nodes that share cores.
+pub(super) type MachineCard = [u64; 1 + WORDS];
 
 /// The nodes of this machine and their cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Crowd {
     }
 }
 
-fn card(boot: &str, cpus: &[usize]) -> Card {
+fn card(boot: &str, cpus: &[usize]) -> MachineCard {
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).take(16).collect();
     let mut card = [0; 1 + WORDS];
     card[0] = u64::from_str_radix(&digits, 16).unwrap_or(0);
@@ -74,7 +75,7 @@ fn card(boot: &str, cpus: &[usize]) -> Card {
 }
 
 /// How many nodes are on the machine of node `me`, and how many CPUs they may use together. 0, 0: it is not known.
-fn machine_of(cards: &[Card], me: usize) -> (u32, u32) {
+fn machine_of(cards: &[MachineCard], me: usize) -> (u32, u32) {
     let machine = cards[me][0];
     let here = || cards.iter().filter(|card| machine != 0 && card[0] == machine);
     let cpus = (1..=WORDS).map(|word| here().fold(0, |all, card| all | card[word]).count_ones()).sum();

@@ -45,12 +45,12 @@ mod timing;
 mod ways;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, Card, Sizes, Wish, agree_on_window, check_agreement, check_clocks, create, fetch_environment, overlap,
+    CARD, InitCard, Sizes, Wish, agree_on_window, check_agreement, check_clocks, create, fetch_environment, overlap,
     publish_environment, restore_file, tell_clocks,
 };
 
 // Both cards of a node go in one round of the exchange. A value takes a word more than it has, for its key.
-const _: () = assert!(size_of::<Card>() + size_of::<crowd::Card>() + 2 * 8 <= boot::LIMIT);
+const _: () = assert!(size_of::<InitCard>() + size_of::<crowd::MachineCard>() + 2 * 8 <= boot::LIMIT);
 
 /// How the client was compiled. Its headers pass this to init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +226,7 @@ impl Job {
         if me != 0 && header.hosts() == 1 {
             fetch_environment(&adapter)?;
         }
-        let cards: Vec<Card> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
+        let cards: Vec<InitCard> = (0..nodes).map(|p| boot::get_words(&*boot, p, CARD)).collect::<Result<_, _>>()?;
         check_agreement(me, &cards)?;
         check_clocks(&*boot)?;
         let vis = Vis::new(&config);

@@ -1,4 +1,4 @@
-//! Limits of the process on resources.
+//! Resource limits that the system sets this process (getrlimit(2)): open files, processes, address space.
 
 #![allow(unsafe_code)] // system calls
 

@@ -18,4 +18,4 @@ pub use issue::Issuer;
 pub use profile::{PROFILES, Parameters};
 pub use text::{Fields, Timing, duration};
 pub use time::{Packet, packets};
-pub use topology::{LINK_BYTES, Load, Topology, Way};
+pub use topology::{LINK_BYTES, Load, Route, Topology};

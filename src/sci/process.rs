@@ -30,9 +30,9 @@ impl Mark {
     }
 
     /// What others need in order to find a way to this process.
-    pub fn card(&self) -> Card {
+    pub fn identity(&self) -> Identity {
         let Namespace { device, inode } = namespace::of_processes().unwrap_or(Namespace { device: 0, inode: 0 });
-        Card { pid: sys::pid() as u32, device, inode, address: std::ptr::from_ref(&*self.0) as u64, word: *self.0 }
+        Identity { pid: sys::pid() as u32, device, inode, address: std::ptr::from_ref(&*self.0) as u64, word: *self.0 }
     }
 }
 
@@ -42,9 +42,11 @@ impl Default for Mark {
     }
 }
 
-/// What a process says of itself. Nothing of it is trusted.
+/// What a process tells its peers so that they can reach its memory through the kernel: its number, the namespace of that number, and a
+/// word to find in its memory. The process makes it ([`Mark::identity`]), attach sends it with the address of the segment, and a peer proves
+/// it before use ([`Access::prove`]). Nothing of it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct Identity {
     /// Its number, in its own namespace.
     pid: u32,
     /// Its namespace; inode 0: it does not know.
@@ -55,18 +57,18 @@ pub struct Card {
     word: u64,
 }
 
-/// Words of a [`Card`].
+/// Words of a [`Identity`].
 pub const WORDS: usize = 5;
 
-impl Card {
+impl Identity {
     /// As it is exchanged.
     pub fn words(&self) -> [u64; WORDS] {
         [self.pid.into(), self.device, self.inode, self.address, self.word]
     }
 
     /// From what was exchanged.
-    pub fn read([pid, device, inode, address, word]: [u64; WORDS]) -> Card {
-        Card { pid: pid as u32, device, inode, address, word }
+    pub fn read([pid, device, inode, address, word]: [u64; WORDS]) -> Identity {
+        Identity { pid: pid as u32, device, inode, address, word }
     }
 }
 
@@ -79,32 +81,33 @@ pub enum Closed {
     Refused,
 }
 
-/// A proven way.
+/// Proven access to the memory of one other process through the kernel. [`Access::prove`] makes it, in attach; `am::segments` keeps one for
+/// each such peer; copies ask it for the process's number ([`Access::pid`]) each time.
 #[derive(Debug)]
-pub struct Way {
+pub struct Access {
     pid: i32,
     is_open: AtomicBool,
     /// Readable once the process has ended (rule 3).
     end: Option<OwnedFd>,
 }
 
-impl Way {
-    /// The way to the process that `card` is of, if there is one. `may_end`: the process may end while this way is in use.
-    pub fn prove(card: &Card, may_end: bool) -> Result<Way, Closed> {
+impl Access {
+    /// Access to the process that `identity` is of, if there is any. `may_end`: the process may end while this way is in use.
+    pub fn prove(identity: &Identity, may_end: bool) -> Result<Access, Closed> {
         let own = namespace::of_processes().ok_or(Closed::Namespace)?;
-        if card.inode == 0 || own != (Namespace { device: card.device, inode: card.inode }) {
+        if identity.inode == 0 || own != (Namespace { device: identity.device, inode: identity.inode }) {
             return Err(Closed::Namespace);
         }
-        let pid = i32::try_from(card.pid).ok().filter(|pid| *pid > 0).ok_or(Closed::Refused)?;
+        let pid = i32::try_from(identity.pid).ok().filter(|pid| *pid > 0).ok_or(Closed::Refused)?;
         let end = match may_end {
             true => Some(sys::pidfd(pid).map_err(|_| Closed::Refused)?),
             false => None,
         };
-        let mut word = !card.word;
+        let mut word = !identity.word;
         // SAFETY: `word` has eight writable bytes.
-        unsafe { cma::read(pid, card.address as usize, (&raw mut word).cast(), 8) }.map_err(|_| Closed::Refused)?;
-        let way = Way { pid, is_open: AtomicBool::new(true), end };
-        if word == card.word && way.is_open() { Ok(way) } else { Err(Closed::Refused) }
+        unsafe { cma::read(pid, identity.address as usize, (&raw mut word).cast(), 8) }.map_err(|_| Closed::Refused)?;
+        let way = Access { pid, is_open: AtomicBool::new(true), end };
+        if word == identity.word && way.is_open() { Ok(way) } else { Err(Closed::Refused) }
     }
 
     /// The number of the process, for the call that is made next; `None` once the way is closed.
@@ -135,7 +138,7 @@ mod tests {
 
     // The kernel may forbid the calls altogether.
     fn is_forbidden() -> bool {
-        Way::prove(&Mark::new().card(), false).err() == Some(Closed::Refused)
+        Access::prove(&Mark::new().identity(), false).err() == Some(Closed::Refused)
     }
 
     #[test]
@@ -144,28 +147,34 @@ mod tests {
             return;
         }
         let mark = Mark::new();
-        let card = mark.card();
-        assert_eq!(Card::read(card.words()), card);
-        assert_eq!(Way::prove(&card, false).unwrap().pid(), Some(sys::pid()));
-        // A number that names another process than the one that the card is of: there the word is not, or another.
+        let identity = mark.identity();
+        assert_eq!(Identity::read(identity.words()), identity);
+        assert_eq!(Access::prove(&identity, false).unwrap().pid(), Some(sys::pid()));
+        // A number that names another process than the one that the identity is of: there the word is not, or another.
         let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
-        let stranger = Card { pid: other.id(), ..card };
-        let found = Way::prove(&stranger, false).err();
+        let stranger = Identity { pid: other.id(), ..identity };
+        let found = Access::prove(&stranger, false).err();
         other.kill().unwrap();
         other.wait().unwrap();
         assert_eq!(found, Some(Closed::Refused));
-        for wrong in [Card { word: !card.word, ..card }, Card { address: 8, ..card }, Card { pid: 0, ..card }] {
-            assert_eq!(Way::prove(&wrong, false).err(), Some(Closed::Refused), "{wrong:?}");
+        for wrong in [
+            Identity { word: !identity.word, ..identity },
+            Identity { address: 8, ..identity },
+            Identity { pid: 0, ..identity },
+        ] {
+            assert_eq!(Access::prove(&wrong, false).err(), Some(Closed::Refused), "{wrong:?}");
         }
     }
 
     #[test]
     fn a_number_of_another_namespace_is_not_even_tried() {
-        let card = Mark::new().card();
-        for other in
-            [Card { inode: card.inode + 1, ..card }, Card { device: !card.device, ..card }, Card { inode: 0, ..card }]
-        {
-            assert_eq!(Way::prove(&other, false).err(), Some(Closed::Namespace), "{other:?}");
+        let identity = Mark::new().identity();
+        for other in [
+            Identity { inode: identity.inode + 1, ..identity },
+            Identity { device: !identity.device, ..identity },
+            Identity { inode: 0, ..identity },
+        ] {
+            assert_eq!(Access::prove(&other, false).err(), Some(Closed::Namespace), "{other:?}");
         }
     }
 
@@ -178,12 +187,12 @@ mod tests {
             other.wait().unwrap();
             return; // an old kernel, or a sandbox
         };
-        let way = Way { pid, is_open: AtomicBool::new(true), end: Some(end) };
+        let way = Access { pid, is_open: AtomicBool::new(true), end: Some(end) };
         assert_eq!(way.pid(), Some(pid));
         other.kill().unwrap();
         other.wait().unwrap();
         assert_eq!(way.pid(), None, "its number may be another process's by now");
-        let way = Way { pid, is_open: AtomicBool::new(true), end: None };
+        let way = Access { pid, is_open: AtomicBool::new(true), end: None };
         way.close();
         assert_eq!(way.pid(), None);
     }

@@ -6,7 +6,7 @@ use super::Input;
 use crate::boot::{self, Bootstrap, Key, Shared, launcher};
 use crate::job::environment;
 use crate::job::state::attach::is_possible;
-use crate::job::state::wiring::{Card, check_agreement};
+use crate::job::state::wiring::{InitCard, check_agreement};
 use crate::sci::Placement;
 use crate::supervise::JobHeader;
 use crate::sync::Ordering;
@@ -60,7 +60,7 @@ fn words(input: &mut Input<'_>) {
         let mut value = vec![0; input.below(256)];
         let _ = shared.get(rank, KEY, &mut value);
     }
-    let cards: Vec<Card> = (0..NODES).map(|rank| boot::get_words(&shared, rank, KEY).unwrap_or_default()).collect();
+    let cards: Vec<InitCard> = (0..NODES).map(|rank| boot::get_words(&shared, rank, KEY).unwrap_or_default()).collect();
     for me in 0..NODES {
         let _ = check_agreement(me, &cards);
     }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the loader of libraries
 
 use crate::report::{AgentConf, HostsReport, LibraryFound};
-use gasnet_sci::base::config::{AGENT_CONF, Config, Network, Way};
+use gasnet_sci::base::config::{AGENT_CONF, Config, Network, Transport};
 use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
 use std::ffi::CStr;
@@ -50,14 +50,14 @@ pub fn look(config: &Config) -> HostsReport {
 fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
     let ofi = |provider: Option<&str>| provider.map_or("ofi".into(), |provider| format!("ofi:{provider}"));
     match (wanted.on(|| hardware.map(String::from)), libfabric) {
-        (Way::Tcp, _) if *wanted == Network::Auto => ("tcp".into(), "there is no RDMA hardware".into()),
-        (Way::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
-        (Way::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
-        (Way::Ofi(provider), None) => {
+        (Transport::Tcp, _) if *wanted == Network::Auto => ("tcp".into(), "there is no RDMA hardware".into()),
+        (Transport::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Transport::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
+        (Transport::Ofi(provider), None) => {
             (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
         }
-        (Way::OfiElseTcp(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
-        (Way::OfiElseTcp(device), None) => (
+        (Transport::OfiElseTcp(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
+        (Transport::OfiElseTcp(device), None) => (
             "tcp".into(),
             format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
         ),

@@ -6,7 +6,7 @@
 use super::branch;
 use super::cli::NAME;
 use super::launch::Job;
-use super::limits::Limits;
+use super::policy::Policy;
 use super::registry::{self, Entry};
 use super::start::Start;
 use super::stop::Stop;
@@ -28,7 +28,8 @@ use std::time::{Duration, Instant};
 
 /// How long an agent waits for its part of the job: other hosts may be slow to answer. The launcher has a limit for that.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// How long the launcher may be silent before the agent knows the job's settings. Its limit is the job's.
+/// How long an agent that has started waits for a word of its launcher. It counts only until the launcher has told the job's settings: from
+/// then on GASNET_SCI_LINK_TIMEOUT says how long the launcher may be silent. An agent that ends also tries for so long to send its last words.
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long an agent whose part has ended waits for a launcher on its host to hear that.
 const PARTING: Duration = Duration::from_secs(1);
@@ -193,10 +194,10 @@ fn prepare(start: Start) -> Result<Part, Stop> {
         cpus: locals.saturating_mul(cpus_each(start.order.bind)),
         program: start.file.display().to_string(),
     };
-    let limits = Limits::read(config.hosts.agent_conf.as_deref()).map_err(|problem| Stop::new(1, problem))?;
+    let policy = Policy::read(config.hosts.agent_conf.as_deref()).map_err(|problem| Stop::new(1, problem))?;
     // With the registration first, of two jobs that come at once one at least sees the other.
     let registered = registry::register(&entry);
-    limits.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
+    policy.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
     let (order, mapping) = (start.order.clone(), start.mapping.clone());
     let job = Job::prepare(order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
     if start.order.verbose {

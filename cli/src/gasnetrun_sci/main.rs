@@ -19,7 +19,6 @@ mod fuzzing;
 mod hint;
 mod hosts;
 mod launch;
-mod limits;
 #[path = "../shared/man.rs"]
 mod man;
 #[path = "../shared/map.rs"]
@@ -28,6 +27,7 @@ mod mapping;
 mod matrix;
 mod options;
 mod place;
+mod policy;
 mod program;
 mod reach;
 #[path = "../shared/registry.rs"]

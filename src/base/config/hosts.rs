@@ -5,10 +5,10 @@
 use crate::os::tcp::Congestion;
 use std::ops::RangeInclusive;
 
-/// The administrator's limits on jobs of several hosts, on each host.
+/// The file in which a host's administrator says who may run nodes of jobs of several hosts there, and how many. Agents read it.
 pub const AGENT_CONF: &str = "/etc/gasnet-sci/agent.conf";
 
-/// What carries bytes between hosts.
+/// What the user wants to carry bytes between hosts: the value of GASNET_SCI_NETWORK.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// libfabric where there is RDMA hardware, else TCP.
@@ -19,9 +19,10 @@ pub enum Network {
     Ofi(Option<String>),
 }
 
-/// What a setting means on a host.
+/// What [`Network`] means on one host, once it is known which hardware that host has. [`Network::on`] makes it; the job opens its wire by
+/// it (`job/state/network.rs`), and `gasnet-sci info` prints it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way<'a> {
+pub enum Transport<'a> {
     /// TCP.
     Tcp,
     /// libfabric with this provider, or no job.
@@ -31,12 +32,12 @@ pub enum Way<'a> {
 }
 
 impl Network {
-    /// What it means on a host that has this hardware for libfabric.
-    pub fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Way<'_> {
+    /// What it means on a host. `hardware` names that host's hardware for libfabric, if there is any.
+    pub fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Transport<'_> {
         match self {
-            Network::Tcp => Way::Tcp,
-            Network::Ofi(provider) => Way::Ofi(provider.as_deref()),
-            Network::Auto => hardware().map_or(Way::Tcp, Way::OfiElseTcp),
+            Network::Tcp => Transport::Tcp,
+            Network::Ofi(provider) => Transport::Ofi(provider.as_deref()),
+            Network::Auto => hardware().map_or(Transport::Tcp, Transport::OfiElseTcp),
         }
     }
 

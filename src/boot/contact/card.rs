@@ -84,7 +84,9 @@ impl Spot {
     }
 }
 
-/// A card.
+/// What a process publishes so that others of its job can connect to it: its machine and the addresses at which it listens. The
+/// process makes it when it begins to listen (`address.rs`); it goes through the exchange as bytes; a peer reads it and chooses addresses
+/// that both can use (`book.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
     /// Processes with the same number have the same addresses, because they share a network namespace of one boot of one system.

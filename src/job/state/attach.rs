@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // this node's segment, which a network is told of
 
-use super::ways::{self, Ways};
+use super::ways::{self, AccessCounts};
 use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
@@ -20,7 +20,7 @@ use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
 const SEGMENT: Key = Key::new("segment");
-/// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`Ways`]).
+/// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`AccessCounts`]).
 const REACHED: Key = Key::new("reached");
 
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
@@ -178,8 +178,8 @@ impl Job {
 
     /// Whether every node has mapped the segments of all others of its host, and how the rest is reached. After the fence behind
     /// [`Self::make_segments`].
-    fn reached(&self) -> Result<(bool, Ways), Error> {
-        let (mut maps_all, mut ways) = (true, Ways::default());
+    fn reached(&self) -> Result<(bool, AccessCounts), Error> {
+        let (mut maps_all, mut ways) = (true, AccessCounts::default());
         for node in 0..self.nodes {
             let [is_all, theirs @ ..] = boot::get_words::<4>(&*self.boot, node, REACHED)?;
             maps_all &= is_all == 1;
@@ -189,7 +189,7 @@ impl Job {
     }
 
     /// Where settings are reported, says how memory that is not mapped is reached.
-    fn tell(&self, ways: Ways) {
+    fn tell(&self, ways: AccessCounts) {
         if self.rank == 0 && self.config.verbose_env && !ways.is_empty() {
             log::advise(&ways.to_string());
         }
@@ -205,7 +205,7 @@ impl Job {
         let own = self.create_segment(size)?;
         boot::put_words(&*self.boot, SEGMENT, &self.segment_words(own.base, own.len))?;
         self.boot.fence()?;
-        let mut ways = Ways::default();
+        let mut ways = AccessCounts::default();
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own, &mut ways));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
@@ -278,7 +278,12 @@ impl Job {
         address.map_or(Placement::Anywhere, Placement::At)
     }
 
-    fn connect_segment(&self, node: u32, own: SegmentInfo, ways: &mut Ways) -> Result<PeerSegment<Host>, Error> {
+    fn connect_segment(
+        &self,
+        node: u32,
+        own: SegmentInfo,
+        ways: &mut AccessCounts,
+    ) -> Result<PeerSegment<Host>, Error> {
         let [base, len, card @ ..] = boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?;
         let (base, len) = (base as usize, len as usize);
         if node == self.rank {

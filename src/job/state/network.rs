@@ -3,7 +3,7 @@
 //! Must not know: how a wire works.
 
 use crate::am::region::{LAYOUT_VERSION, PAYLOAD};
-use crate::base::config::{Config, Way};
+use crate::base::config::{Config, Transport};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::contact::address::Endpoint;
@@ -41,12 +41,12 @@ pub(super) fn join(config: &Config, memory: &JobMemory, near: Shm, is_far: Optio
 fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
     limits::make_room_for_connections(far).map_err(no_network)?;
     let wire = match config.hosts.network.on(has_rdma_hardware) {
-        Way::Tcp => tcp(config, me, nodes, secret)?,
-        Way::Ofi(provider) => {
+        Transport::Tcp => tcp(config, me, nodes, secret)?,
+        Transport::Ofi(provider) => {
             let wire = OfiWire::open(provider, secret, me, nodes).map_err(no_network)?;
             Box::new(wire) as Box<dyn Wire>
         }
-        Way::OfiElseTcp(hardware) => automatic(&hardware, config, me, nodes, secret)?,
+        Transport::OfiElseTcp(hardware) => automatic(&hardware, config, me, nodes, secret)?,
     };
     Ok(Far::new(nodes, wire, PAYLOAD))
 }

@@ -1,26 +1,27 @@
 //! Memory that is not mapped: between which nodes the kernel copies, and what is said about it.
 
 use super::Job;
-use crate::sci::process::{self, Card, Closed, Way};
+use crate::sci::process::{self, Access, Closed, Identity};
 use std::fmt;
 
 /// What a node tells of its segment, in words.
 pub(super) const WORDS: usize = 2 + process::WORDS;
 
-/// How many ways there are to nodes whose memory is not mapped, by one node or by all.
+/// How many nodes of the same host a node reaches without having mapped their memory, by the way that bytes take there. Attach counts
+/// those of its own node, and tells them to the others; node 0 adds up those of all nodes and prints the sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ways {
-    /// The kernel copies.
+pub(super) struct AccessCounts {
+    /// The kernel copies to them.
     kernel: u64,
-    /// Messages go, because the two nodes are in different PID namespaces.
+    /// Messages carry the bytes, because the two nodes are in different PID namespaces.
     namespaces: u64,
-    /// Messages go, because the kernel refuses to copy.
+    /// Messages carry the bytes, because the kernel refuses to copy.
     refused: u64,
 }
 
-impl Ways {
-    /// Counts a way, if there was one to look for.
-    pub(super) fn note(&mut self, found: Result<Way, Option<Closed>>) -> Option<Way> {
+impl AccessCounts {
+    /// Counts one node. `Err(None)`: its memory is mapped, or the kernel is not to be used, so nothing was tried and nothing is counted.
+    pub(super) fn note(&mut self, found: Result<Access, Option<Closed>>) -> Option<Access> {
         match &found {
             Ok(_) => self.kernel += 1,
             Err(Some(Closed::Namespace)) => self.namespaces += 1,
@@ -30,10 +31,12 @@ impl Ways {
         found.ok()
     }
 
+    /// As other nodes get them.
     pub(super) fn words(self) -> [u64; 3] {
         [self.kernel, self.namespaces, self.refused]
     }
 
+    /// Adds what another node has counted.
     pub(super) fn add(&mut self, [kernel, namespaces, refused]: [u64; 3]) {
         for (sum, more) in
             [(&mut self.kernel, kernel), (&mut self.namespaces, namespaces), (&mut self.refused, refused)]
@@ -42,14 +45,15 @@ impl Ways {
         }
     }
 
+    /// Nothing was counted.
     pub(super) fn is_empty(self) -> bool {
-        self == Ways::default()
+        self == AccessCounts::default()
     }
 }
 
-impl fmt::Display for Ways {
+impl fmt::Display for AccessCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ways { kernel, namespaces, refused } = self;
+        let AccessCounts { kernel, namespaces, refused } = self;
         let all = kernel.saturating_add(*namespaces).saturating_add(*refused);
         write!(f, "memory that is not mapped: of {all} ways between nodes of one host {kernel} go by the kernel")?;
         if *namespaces > 0 {
@@ -65,17 +69,17 @@ impl fmt::Display for Ways {
 impl Job {
     /// What this node tells of its segment: address, bytes, and how to find this process.
     pub(super) fn segment_words(&self, base: usize, len: usize) -> [u64; WORDS] {
-        let [pid, device, inode, address, word] = self.mark.card().words();
+        let [pid, device, inode, address, word] = self.mark.identity().words();
         [base as u64, len as u64, pid, device, inode, address, word]
     }
 
-    /// The way to `node`'s memory through the kernel. `Err(None)`: none is looked for.
-    pub(super) fn way(&self, node: u32, card: [u64; process::WORDS]) -> Result<Way, Option<Closed>> {
+    /// Access to `node`'s memory through the kernel. `Err(None)`: none is tried, because a setting forbids it.
+    pub(super) fn way(&self, node: u32, card: [u64; process::WORDS]) -> Result<Access, Option<Closed>> {
         if !self.config.cma || self.hides(node) {
             return Err(None);
         }
         // Where the job goes on without a node, the node's number may be given to another process.
-        Way::prove(&Card::read(card), self.memory.header().survives()).map_err(Some)
+        Access::prove(&Identity::read(card), self.memory.header().survives()).map_err(Some)
     }
 }
 
@@ -85,7 +89,7 @@ mod tests {
 
     #[test]
     fn ways_are_counted_by_what_goes_there_and_said_with_the_reason() {
-        let mut ways = Ways::default();
+        let mut ways = AccessCounts::default();
         assert!(ways.is_empty() && ways.note(Err(None)).is_none() && ways.is_empty());
         ways.note(Err(Some(Closed::Namespace)));
         ways.add([2, 3, 0]);

@@ -189,7 +189,7 @@ impl Wish {
 
     /// What comes of the wishes of all nodes, whose cards these are. Only where nodes of a host are in different groups of memory, or
     /// hosts are one machine, more is exchanged.
-    pub(super) fn agree(&self, boot: &dyn Bootstrap, header: &JobHeader, cards: &[Card]) -> Result<Sizes, BootError> {
+    pub(super) fn agree(&self, boot: &dyn Bootstrap, header: &JobHeader, cards: &[InitCard]) -> Result<Sizes, BootError> {
         let words: Vec<u64> = cards.iter().map(|card| card[5]).collect();
         let sharers = Sharers::agree(boot, header, &words, &self.rooms)?;
         let mut all: Vec<u64> = cards.iter().map(|card| card[4] & !1).collect();
@@ -207,14 +207,15 @@ impl Wish {
     }
 }
 
-/// The key under which a node puts its [`Card`].
+/// The key under which a node puts its [`InitCard`].
 pub(super) const CARD: Key = Key::new("card");
 
-/// What each node tells all others in `gasnet_init`: the client's configuration, the version of the layout, its slots
-/// and ring bytes, the largest segment that it could have, and a word for the memory that it comes out of ([`rooms`]). The lowest bit
-/// of the segment says whether the node commits its memory (GASNET_SCI_RESERVE), which a script between launcher and node may set for
-/// some: a round of the exchange has no room for another word.
-pub(crate) type Card = [u64; 6];
+/// What each node tells all others in `gasnet_init`, in words: the client's configuration, the version of the layout, its slots and ring
+/// bytes, the largest segment that it could have, and a word for the memory that it comes out of ([`rooms`]). `Job::init` puts it; every
+/// node reads those of all nodes, refuses a job whose nodes differ ([`check_agreement`]), and takes the size of the largest segment that
+/// all can have. The lowest bit of the segment's word says whether the node commits its memory (GASNET_SCI_RESERVE), which a script between
+/// launcher and node may set for some: a round of the exchange has no room for another word.
+pub(crate) type InitCard = [u64; 6];
 
 /// The key under which a node of timing mode says what its clock counts.
 const CLOCKS: Key = Key::new("clocks");
@@ -247,7 +248,7 @@ fn other_clock(clocks: &[[u64; 1]]) -> Option<usize> {
 }
 
 /// Checks that all nodes run the same library, with the same region sizes, from the same build of the client.
-pub(crate) fn check_agreement(me: u32, cards: &[Card]) -> Result<(), Error> {
+pub(crate) fn check_agreement(me: u32, cards: &[InitCard]) -> Result<(), Error> {
     let own = &cards[me as usize];
     for (node, other) in cards.iter().enumerate() {
         if other[1..4] != own[1..4] {

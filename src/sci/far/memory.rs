@@ -64,20 +64,20 @@ struct Address(*mut u8);
 // SAFETY: who gave the address promises the memory until the transfer is complete, for whichever thread.
 unsafe impl Send for Address {}
 
-/// What one node has for another.
-type Way = Mutex<VecDeque<Thing>>;
+/// What one node has sent to another that has not taken it yet, in order.
+type Queue = Mutex<VecDeque<Thing>>;
 
 /// All nodes.
 struct Net {
     /// By target, then by sender.
-    ways: Vec<Vec<Way>>,
+    queues: Vec<Vec<Queue>>,
     /// By node: readable while something lies in its queues. Empty: nodes sleep blindly.
     doors: Vec<RawFd>,
 }
 
 impl Net {
     fn put(&self, to: u32, from: u32, thing: Thing) {
-        self.ways[to as usize][from as usize].lock().push_back(thing);
+        self.queues[to as usize][from as usize].lock().push_back(thing);
         if let Some(door) = self.doors.get(to as usize) {
             event::raise(*door);
         }
@@ -106,9 +106,9 @@ pub(crate) struct Memory {
 impl Memory {
     /// The wires of `nodes` nodes. Without a seed, a target takes all that is there. `with_doors`: a node has a descriptor to sleep on.
     pub(crate) fn wires(nodes: u32, seed: Option<u64>, with_doors: bool) -> Vec<Memory> {
-        let ways = (0..nodes).map(|_| (0..nodes).map(|_| Way::default()).collect()).collect();
+        let queues = (0..nodes).map(|_| (0..nodes).map(|_| Queue::default()).collect()).collect();
         let doors = (0..nodes).filter(|_| with_doors).map(|_| event::new().expect("an eventfd")).collect();
-        let net = Arc::new(Net { ways, doors });
+        let net = Arc::new(Net { queues, doors });
         let wire = |me| Memory {
             me,
             net: net.clone(),
@@ -128,7 +128,7 @@ impl Memory {
     fn has_room(&self, peer: u32) -> Result<bool, Lost> {
         match self.has_lost(peer) {
             true => Err(Lost("the link has ended".into())),
-            false => Ok(self.net.ways[peer as usize][self.me as usize].lock().len() < ROOM),
+            false => Ok(self.net.queues[peer as usize][self.me as usize].lock().len() < ROOM),
         }
     }
 
@@ -148,7 +148,7 @@ impl Memory {
     /// What `from` has sent and is due.
     fn due(&self, from: u32) -> Vec<Thing> {
         let most = self.random.as_ref().map_or(usize::MAX, |random| random.lock().below(AT_ONCE + 1));
-        let mut things = self.net.ways[self.me as usize][from as usize].lock();
+        let mut things = self.net.queues[self.me as usize][from as usize].lock();
         let count = most.min(things.len());
         things.drain(..count).collect()
     }
@@ -274,17 +274,17 @@ impl Wire for Memory {
 
     fn progress(&self, sink: &dyn Sink, _thorough: bool) -> bool {
         let Some(_taking) = self.taking.try_lock() else { return false };
-        let ways = &self.net.ways[self.me as usize];
+        let queues = &self.net.queues[self.me as usize];
         // Lowered first: what comes from now on raises it again.
         self.door().into_iter().for_each(event::lower);
         let mut came = false;
-        for from in 0..ways.len() as u32 {
+        for from in 0..queues.len() as u32 {
             for thing in self.due(from) {
                 came = true;
                 self.take(from, thing, sink);
             }
         }
-        if ways.iter().any(|way| !way.lock().is_empty()) {
+        if queues.iter().any(|queue| !queue.lock().is_empty()) {
             self.door().into_iter().for_each(event::raise);
         }
         came

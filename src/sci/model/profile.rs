@@ -175,7 +175,7 @@ mod tests {
         let slow = Parameters::of("d339-2004").unwrap().scaled(100.0);
         assert_eq!((slow.latency, slow.message, slow.rate, slow.outstanding), (270_000.0, 600_000.0, 2.29, 16));
         assert!(Parameters::of("count").unwrap().scaled(100.0).is_instant());
-        let way = super::super::Way { hops: 3, turns: 1 };
+        let way = super::super::Route { hops: 3, turns: 1 };
         for (name, _) in PROFILES {
             let (profile, slow) = (Parameters::of(name).unwrap(), Parameters::of(name).unwrap().scaled(20.0));
             let times =

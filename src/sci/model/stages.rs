@@ -2,7 +2,7 @@
 //!
 //! Must not know: which nodes there are.
 
-use super::{Parameters, Way};
+use super::{Parameters, Route};
 
 /// Nanoseconds of a cycle of the memory bus (100 MHz), of PCI (33 MHz), of the bridge between PCI and SCI (1000 MHz).
 const MEMORY: f64 = 10.0;
@@ -31,7 +31,7 @@ fn stages(size: f64) -> Stages {
 
 impl Parameters {
     /// From one bus to the other, on the way `way`.
-    fn crossing(&self, size: f64, way: Way) -> f64 {
+    fn crossing(&self, size: f64, way: Route) -> f64 {
         let part = stages(size * self.stage_scale);
         let turn = f64::from(way.turns) * self.turn * size / 64.0;
         part.pci + part.wrap + part.insert + f64::from(way.hops) * self.hop + turn + part.unwrap + part.pci
@@ -43,13 +43,13 @@ impl Parameters {
     }
 
     /// W: writing `size` bytes.
-    pub fn staged_write(&self, size: usize, way: Way) -> f64 {
+    pub fn staged_write(&self, size: usize, way: Route) -> f64 {
         let size = size as f64;
         2.0 * self.at_memory(size) + self.crossing(size, way)
     }
 
     /// R: reading `size` bytes; the request goes `way`, the data come back `back`.
-    pub fn staged_read(&self, size: usize, way: Way, back: Way) -> f64 {
+    pub fn staged_read(&self, size: usize, way: Route, back: Route) -> f64 {
         self.staged_write(size, way) + self.crossing(size as f64, back) + self.at_memory(size as f64)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what a node did before.
 
-use super::{Issuer, Parameters, Way};
+use super::{Issuer, Parameters, Route};
 
 /// A transaction of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Parameters {
     }
 
     /// From leaving to arrival, where no link is busy.
-    pub fn flight(&self, packet: Packet, way: Way) -> f64 {
+    pub fn flight(&self, packet: Packet, way: Route) -> f64 {
         let latency = match packet {
             Packet::Line => self.latency,
             Packet::Piece => self.latency16,
@@ -50,7 +50,7 @@ impl Parameters {
     }
 
     /// From the begin of a write at a line's border to the arrival of its last byte.
-    pub fn write(&self, len: usize, way: Way) -> f64 {
+    pub fn write(&self, len: usize, way: Route) -> f64 {
         if self.staged {
             return self.staged_write(len, way);
         }
@@ -73,7 +73,7 @@ impl Parameters {
 
     /// Reading `len` bytes when nothing is under way; the request goes `way`, the data `back`. The distance counts in sums of stages
     /// only: no document says what it adds to a read.
-    pub fn read_of(&self, len: usize, way: Way, back: Way) -> f64 {
+    pub fn read_of(&self, len: usize, way: Route, back: Route) -> f64 {
         if self.staged {
             return self.staged_read(len, way, back);
         }
@@ -81,7 +81,7 @@ impl Parameters {
     }
 
     /// A DMA transfer on an idle engine.
-    pub fn dma(&self, len: usize, way: Way) -> f64 {
+    pub fn dma(&self, len: usize, way: Route) -> f64 {
         if self.staged {
             return self.staged_write(len, way);
         }
@@ -89,18 +89,18 @@ impl Parameters {
     }
 
     /// One line with a message, from its store until it counts as arrived.
-    pub fn message_of(&self, way: Way) -> f64 {
+    pub fn message_of(&self, way: Route) -> f64 {
         self.message_behind(0.0, way)
     }
 
     /// The same behind a store barrier that took `waited`. The software of then made such a barrier too, so its time has it already.
-    pub fn message_behind(&self, waited: f64, way: Way) -> f64 {
+    pub fn message_behind(&self, waited: f64, way: Route) -> f64 {
         self.write(LINE, way) + (self.message - waited).max(0.0)
     }
 
     /// A Long from its call until its handler begins, our own time aside: the payload, by DMA from `dma_min` bytes on, a barrier,
     /// a message.
-    pub fn long(&self, len: usize, dma_min: usize, way: Way) -> f64 {
+    pub fn long(&self, len: usize, dma_min: usize, way: Route) -> f64 {
         let payload = match len {
             0 => 0.0,
             len if len >= dma_min => self.dma(len, way),
@@ -114,7 +114,7 @@ impl Parameters {
 mod tests {
     use super::*;
 
-    const NEXT: Way = Way { hops: 1, turns: 0 };
+    const NEXT: Route = Route { hops: 1, turns: 0 };
 
     fn profile(name: &str) -> Parameters {
         Parameters::of(name).unwrap()
@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn hops_and_turns_take_time() {
         let d339 = profile("d339");
-        assert_eq!(d339.write(64, Way { hops: 3, turns: 1 }) - d339.write(64, NEXT), 78.0);
+        assert_eq!(d339.write(64, Route { hops: 3, turns: 1 }) - d339.write(64, NEXT), 78.0);
     }
 }

@@ -22,12 +22,14 @@ pub enum Topology {
     Switch(u32),
 }
 
-/// What a packet passes on its way.
+/// The route of a packet from one position of a [`Topology`] to another, as far as it costs time: how many links the packet passes, and how
+/// often it changes rings. [`Topology::way`] makes it, and `gasnet-sci place` does for positions of its own; the formulas of
+/// [`Parameters`](super::Parameters) read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
-    /// Links.
+pub struct Route {
+    /// Links that the packet passes.
     pub hops: u32,
-    /// Changes of ring.
+    /// How often it goes from one ring over to another.
     pub turns: u32,
 }
 
@@ -107,16 +109,16 @@ impl Topology {
     }
 
     /// From position `a` to position `b`. To itself: no hop.
-    pub fn way(self, a: u32, b: u32) -> Way {
+    pub fn way(self, a: u32, b: u32) -> Route {
         match self {
-            _ if a == b => Way { hops: 0, turns: 0 },
-            Topology::Apart => Way { hops: 1, turns: 0 },
-            Topology::Ring(n) => Way { hops: forward(a, b, n), turns: 0 },
+            _ if a == b => Route { hops: 0, turns: 0 },
+            Topology::Apart => Route { hops: 1, turns: 0 },
+            Topology::Ring(n) => Route { hops: forward(a, b, n), turns: 0 },
             Topology::Torus(x, y) => {
                 let (along, across) = (forward(a % x, b % x, x), forward(a / x, b / x, y));
-                Way { hops: along + across, turns: u32::from(along > 0 && across > 0) }
+                Route { hops: along + across, turns: u32::from(along > 0 && across > 0) }
             }
-            Topology::Switch(_) => Way { hops: 2, turns: 0 },
+            Topology::Switch(_) => Route { hops: 2, turns: 0 },
         }
     }
 
@@ -209,9 +211,9 @@ mod tests {
         let (ring, torus) = (Topology::Ring(4), Topology::Torus(4, 2));
         assert_eq!((ring.way(0, 3).hops, ring.way(3, 0).hops), (3, 1));
         assert_eq!(on_way(ring, 3, 1), [3, 0]);
-        assert_eq!(torus.way(0, 5), Way { hops: 2, turns: 1 });
-        assert_eq!(torus.way(5, 0), Way { hops: 4, turns: 1 });
-        assert_eq!(torus.way(0, 4), Way { hops: 1, turns: 0 });
+        assert_eq!(torus.way(0, 5), Route { hops: 2, turns: 1 });
+        assert_eq!(torus.way(5, 0), Route { hops: 4, turns: 1 });
+        assert_eq!(torus.way(0, 4), Route { hops: 1, turns: 0 });
         assert_eq!(on_way(torus, 0, 5), [0, 8 + 1], "column 1 of row 0 downwards");
         assert_eq!(on_way(torus, 5, 0), [5, 6, 7, 8 + 4]);
         assert_eq!(Topology::Switch(4).way(1, 2).hops, 2);

@@ -9,7 +9,7 @@ use super::links::{Burst, Links};
 use super::node::{Ring, Traffic, UnderWay};
 use crate::os::sys;
 use crate::sci::delayed::Waiting;
-use crate::sci::model::{Parameters, Topology, Way};
+use crate::sci::model::{Parameters, Route, Topology};
 use crate::sci::{Adapter, NodeId};
 use crate::sync::{AtomicU64, Ordering, fence};
 use parking_lot::{Mutex, MutexGuard};
@@ -78,12 +78,12 @@ impl<A: Adapter> Core<A> {
         (self.position(self.adapter.node().0.into()), self.position(peer))
     }
 
-    pub(super) fn way(&self, peer: usize) -> Way {
+    pub(super) fn way(&self, peer: usize) -> Route {
         let (a, b) = self.ends(peer);
         self.setup.topology.way(a, b)
     }
 
-    pub(super) fn way_back(&self, peer: usize) -> Way {
+    pub(super) fn way_back(&self, peer: usize) -> Route {
         let (a, b) = self.ends(peer);
         self.setup.topology.way(b, a)
     }

@@ -7,7 +7,7 @@
 
 use super::engine::Transfer;
 use super::links::Burst;
-use crate::sci::model::{Issuer, Packet, Parameters, Way};
+use crate::sci::model::{Issuer, Packet, Parameters, Route};
 
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
@@ -40,7 +40,7 @@ pub(super) fn first(issuer: &Issuer, hardware: &Parameters, mut packets: impl Pa
 pub(super) fn packets(
     issuer: &mut Issuer,
     hardware: &Parameters,
-    way: Way,
+    way: Route,
     packets: impl Packets,
     ready: f64,
     pass: impl FnOnce(Burst, f64) -> f64,

@@ -7,7 +7,7 @@
 //! Must not know: costs, traffic.
 
 use super::model::Distance;
-use gasnet_sci::sci::model::{Topology, Way};
+use gasnet_sci::sci::model::{Route, Topology};
 
 /// How positions are connected.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +147,7 @@ impl Shape {
 
     /// How far apart two positions of SCI links are. Trees and points have no such distance.
     pub fn distance(&self, p: usize, q: usize) -> Distance {
-        let none = Way { hops: 0, turns: 0 };
+        let none = Route { hops: 0, turns: 0 };
         match self {
             Shape::Sci(topology) => {
                 let (p, q) = (p as u32, q as u32);
@@ -182,7 +182,10 @@ mod tests {
         let ring = Shape::Sci(Topology::Ring(4));
         assert_eq!(ways(&ring, 3, 1), (vec![3, 0], vec![1, 2]));
         assert_eq!(ways(&ring, 2, 2), (vec![], vec![]));
-        assert_eq!(ring.distance(0, 3), Distance { there: Way { hops: 3, turns: 0 }, back: Way { hops: 1, turns: 0 } });
+        assert_eq!(
+            ring.distance(0, 3),
+            Distance { there: Route { hops: 3, turns: 0 }, back: Route { hops: 1, turns: 0 } }
+        );
     }
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
         assert_eq!(ways(&torus, 4, 7), (vec![4, 5, 6], vec![7]));
         assert_eq!(
             torus.distance(0, 5),
-            Distance { there: Way { hops: 2, turns: 1 }, back: Way { hops: 4, turns: 1 } }
+            Distance { there: Route { hops: 2, turns: 1 }, back: Route { hops: 4, turns: 1 } }
         );
         let links = torus.links();
         assert_eq!((links.len(), torus.count()), (16, 16));

@@ -7,7 +7,7 @@
 //! Must not know: topologies, which kind of traffic is of which class.
 
 use crate::format::{self, Format};
-use gasnet_sci::sci::model::{LINK_BYTES, Packet, Parameters, Timing, Way, fields};
+use gasnet_sci::sci::model::{LINK_BYTES, Packet, Parameters, Route, Timing, fields};
 use serde_json::Value;
 
 /// How an operation goes out.
@@ -73,8 +73,8 @@ impl Line {
 /// The way from one node to another one over SCI links, and what goes on round the rings to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Distance {
-    pub there: Way,
-    pub back: Way,
+    pub there: Route,
+    pub back: Route,
 }
 
 /// Bytes that a link carries for operations of a class: per operation, and per byte.
@@ -205,7 +205,7 @@ impl Model {
 mod tests {
     use super::*;
 
-    const NEXT: Distance = Distance { there: Way { hops: 1, turns: 0 }, back: Way { hops: 3, turns: 0 } };
+    const NEXT: Distance = Distance { there: Route { hops: 1, turns: 0 }, back: Route { hops: 3, turns: 0 } };
 
     fn close(got: f64, expected: f64, part: f64) {
         assert!((got - expected).abs() <= part * expected, "{got} instead of {expected}");
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(model.line(Class::Dma, &NEXT), Line { alpha: 12000.0, beta: 10.0 });
         assert_eq!(model.line(Class::Write, &NEXT).beta, 5390.0 / 64.0);
         let json = serde_json::json!({"profile": "d312", "hop": "1us", "latency": 5});
-        let far = Distance { there: Way { hops: 3, turns: 1 }, back: Way { hops: 1, turns: 1 } };
+        let far = Distance { there: Route { hops: 3, turns: 1 }, back: Route { hops: 1, turns: 1 } };
         assert_eq!(Model::of_json(&json).unwrap().line(Class::Packet, &far).alpha, 2017.0);
         let alone = serde_json::json!({"setup": "12us"});
         assert_eq!(Model::of_json(&alone).unwrap().line(Class::Dma, &NEXT).alpha, 12000.0);

@@ -1,10 +1,10 @@
 //! Check values of OptiSCI's formulas (contract, B2), by the lines that mappings are judged with.
 
 use super::model::{Class, Distance, Line, Model};
-use gasnet_sci::sci::model::Way;
+use gasnet_sci::sci::model::Route;
 
 fn way(there: u32, back: u32, turns: u32) -> Distance {
-    Distance { there: Way { hops: there, turns }, back: Way { hops: back, turns } }
+    Distance { there: Route { hops: there, turns }, back: Route { hops: back, turns } }
 }
 
 fn write(way: Distance) -> Line {

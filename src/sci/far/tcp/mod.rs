@@ -69,7 +69,8 @@ const CONTACT: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 32;
 /// Looks in vain at that socket after which all are looked at each time: an answer would have come.
 const PATIENCE: u32 = 512;
-/// How long a peer's system may owe a sign of life, unless a setting says otherwise.
+/// How long a connected peer's system may leave data or a question unanswered before the peer counts as lost. [`Tcp`] begins with it;
+/// GASNET_SCI_LINK_TIMEOUT replaces it ([`Tcp::with_silence`]), and `silence.rs` judges by it.
 const SILENCE: Duration = Duration::from_secs(5);
 /// Times in a row that something came from the socket that was active last, after which the system no longer watches it: a socket
 /// that is in an epoll set costs 0.25 µs more per message, 5 % of a round trip of 8 bytes (2026-11, EPYC 9004 VM). A thorough

@@ -9,14 +9,14 @@ use super::{documents, row};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::topology::Topology as Cpus;
-use gasnet_sci::sci::model::{Parameters, Timing, Topology, Way, fields_of_file};
+use gasnet_sci::sci::model::{Parameters, Route, Timing, Topology, fields_of_file};
 use std::io;
 
 const PIO: [usize; 10] = [16, 32, 64, 256, 1 << 10, 2 << 10, 16 << 10, 32 << 10, 128 << 10, 1 << 20];
 const DMA: [usize; 7] = [64, 1 << 10, 2 << 10, 16 << 10, 32 << 10, 128 << 10, 1 << 20];
 const READ: [usize; 3] = [8, 64, 4 << 10];
 /// Without a topology all pairs are neighbours.
-const NEXT: Way = Way { hops: 1, turns: 0 };
+const NEXT: Route = Route { hops: 1, turns: 0 };
 /// Of streams over links that they share.
 const STREAM: usize = 1 << 20;
 

@@ -5,9 +5,10 @@ use gasnet_sci::base::config::AGENT_CONF;
 use gasnet_sci::os::{host, sys};
 use std::path::Path;
 
-/// The limits, with the file that each comes from.
+/// What `agent.conf` and a second file of the user's allow, each limit with the name of the file that it comes from. The agent of a host
+/// reads it before it starts nodes, and checks the job beside the others on that host.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct Policy {
     // Names or numbers of those who may run nodes here. Each list must have the user.
     users: Vec<(Vec<String>, String)>,
     jobs: Option<(u32, String)>,
@@ -15,10 +16,10 @@ pub struct Limits {
     cpus: Option<(u32, String)>,
 }
 
-impl Limits {
+impl Policy {
     /// Reads the administrator's file, if there is one, and `second`, which must exist. Of two limits the tighter one counts.
-    pub fn read(second: Option<&str>) -> Result<Limits, String> {
-        let mut limits = Limits::default();
+    pub fn read(second: Option<&str>) -> Result<Policy, String> {
+        let mut limits = Policy::default();
         for (file, must_exist) in [(Some(AGENT_CONF), false), (second, true)] {
             let Some(file) = file else { continue };
             match std::fs::read_to_string(Path::new(file)) {
@@ -102,8 +103,8 @@ mod tests {
         Found { entry: entry(id, nodes), pid: 1, is_near: true, since: 0 }
     }
 
-    fn limits(text: &str) -> Result<Limits, String> {
-        let mut limits = Limits::default();
+    fn limits(text: &str) -> Result<Policy, String> {
+        let mut limits = Policy::default();
         limits.add(text, "file").map(|()| limits)
     }
 
@@ -128,6 +129,6 @@ mod tests {
         for (text, part) in [("\njobs", "file, line 2"), ("jobs = x", "no number"), ("job = 1", "none of users")] {
             assert!(limits(text).unwrap_err().contains(part), "{text}");
         }
-        assert!(Limits::read(Some("/nonsuch")).unwrap_err().contains("/nonsuch"));
+        assert!(Policy::read(Some("/nonsuch")).unwrap_err().contains("/nonsuch"));
     }
 }
