@@ -1,5 +1,6 @@
-//! Tests of the engine with several nodes in one process. Each node runs on a thread of its own, over the heap
-//! adapter and over the adapter that delays and reorders stores. The models of the engine's protocols for loom
+//! Tests of the engine with several nodes in one process, each on a thread of its own or all on one. They run over the heap adapter, over
+//! the adapter that delays and reorders stores, and over the one that ships (`testkit/shipping.rs`). A file that is tied to one of them says
+//! why at its head. The models of the engine's protocols for loom
 //! (`ci/loom`) are here too. Tests are named after rules of slot.rs, of the module heads, or of the contract.
 
 #[cfg(not(loom))]
