@@ -114,8 +114,9 @@ impl Output {
 
     /// Brings bytes of the stream with this number; none: it has ended. [`Output::settle`] shows them.
     pub fn feed(&mut self, number: i32, bytes: &[u8]) {
-        let Some(source) = self.sources.iter_mut().find(|source| source.number == number) else { return };
-        if bytes.is_empty() { source.end() } else { source.bring(bytes) }
+        let Output { sources, folds, .. } = self;
+        let Some(source) = sources.iter_mut().find(|source| source.number == number) else { return };
+        if bytes.is_empty() { source.end() } else { source.bring(bytes, folds) }
     }
 
     /// The streams that are fed and have used up their share (true), or have room again (false), since the last call.
@@ -132,14 +133,14 @@ impl Output {
     /// Prints a line of the supervisor's own to stderr, behind what nodes have said of its cause.
     pub fn report(&mut self, line: &str) {
         let now = Instant::now();
-        self.folds.hurry(None, now);
+        self.folds.hurry_all(now);
         self.rounds(now);
         let sink = &mut self.sinks[self.own.sink];
         if sink.open.is_some_and(|open| open.is_prompt) {
             sink.end_line(true);
         }
         if !sink.closed {
-            self.own.bring(format!("{line}\n").as_bytes());
+            self.own.bring(format!("{line}\n").as_bytes(), &mut self.folds);
         }
         self.settle();
     }
@@ -192,8 +193,7 @@ impl Output {
         let prompts = self.sources.iter().filter(takes).filter_map(Source::prompts_at);
         let lines = (0..self.sinks.len()).filter_map(|at| self.breaks_at(at));
         // Those of a sink that takes nothing now are looked at when it does.
-        let may_print = |first: &i32| self.sinks.last().is_some_and(|sink| !sink.closed && sink.takes_from(*first));
-        let folds = self.folds.dues().filter(|(first, _)| may_print(first)).map(|(_, until)| until);
+        let folds = self.sources.iter().filter(takes).filter_map(|source| source.folds_at(&self.folds));
         prompts.chain(lines).chain(folds).min()
     }
 
@@ -203,7 +203,7 @@ impl Output {
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let mut any = false;
         for source in self.sources.iter_mut().filter(|source| source.pipe.is_some() && ready.contains(&source.number)) {
-            source.read(&mut self.scratch, self.share);
+            source.read(&mut self.scratch, self.share, &mut self.folds);
             any = true;
         }
         self.settle();
@@ -247,7 +247,7 @@ impl Output {
     // Lets all sources have their turn until none has anything to say that may be said now.
     fn rounds(&mut self, now: Instant) {
         if !self.has_sources() {
-            self.folds.hurry(None, now); // nobody can say it any more
+            self.folds.hurry_all(now); // nobody can say it any more
         }
         loop {
             for at in 0..self.sinks.len() {
@@ -308,7 +308,7 @@ impl Output {
     fn report_failure(&mut self, failed: usize, error: &io::Error) {
         let last = self.sinks.len() - 1;
         if failed != last && !self.sinks[last].closed {
-            self.own.bring(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes());
+            self.own.bring(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes(), &mut self.folds);
         }
     }
 }
@@ -456,9 +456,60 @@ mod tests {
             );
             output.rounds(now);
         }
-        let text = shown(&mut output, now);
+        let text = shown(&mut output, Instant::now());
         let expected = "[1] a1\n[0] a0\n[0] z0\n[2] a2\n[2] z2\n[1] *** Caught a signal: SIGTERM(15) on node 1/3 (and 2 other nodes)\n\
                         [1] z1\n";
         assert_eq!(text, expected);
+    }
+
+    // Nodes whose streams are folded.
+    fn folding(nodes: i32) -> Output {
+        let mut output = Output::of(vec![Sink::keeping()], nodes as u32);
+        (0..nodes).for_each(|rank| {
+            output.add_fed(rank, 1, String::new(), false, Some(format!("node {rank}/{nodes}")));
+        });
+        output
+    }
+
+    // A line of node `rank` that may become one of many.
+    fn fatal(rank: i32, nodes: i32, what: impl std::fmt::Display) -> String {
+        format!("*** FATAL ERROR: node {rank}/{nodes}: {what}\n")
+    }
+
+    #[test]
+    fn the_work_grows_with_the_number_of_lines_alone() {
+        // What is said by one node, by one node again and again, and by each node another thing.
+        const LINES: usize = 1000;
+        let floods: [fn(usize, i32) -> String; 3] = [
+            |_, rank| fatal(rank, 64, "one cause"),
+            |at, rank| fatal(rank, 64, at),
+            |at, rank| fatal(rank, 64, format!("{at} of {rank}")),
+        ];
+        for flood in floods {
+            let (mut output, now) = (folding(64), Instant::now());
+            let (mut lines, mut bytes) = (0, 0);
+            for rank in 0..64 {
+                let text: String = (0..LINES / if rank < 2 { 1 } else { 50 }).map(|at| flood(at, rank)).collect();
+                lines += text.lines().count();
+                bytes += text.len();
+                output.feed(rank, text.as_bytes());
+            }
+            (0..10).for_each(|_| output.rounds(now));
+            let moved: usize = output.sources.iter().map(|source| source.moved).sum();
+            assert!(output.folds.looks <= lines, "{} looks at {lines} lines", output.folds.looks);
+            assert!(moved <= bytes, "{moved} bytes moved of {bytes}");
+        }
+    }
+
+    #[test]
+    fn lines_that_came_together_wait_together() {
+        let (mut output, now) = (folding(3), Instant::now());
+        let text: String = (0..100).map(|at| fatal(1, 3, at)).collect();
+        output.feed(1, text.as_bytes());
+        output.feed(2, fatal(2, 3, 1).as_bytes());
+        assert_eq!(shown(&mut output, now), "");
+        let due = output.next().expect("a line waits");
+        let expected = text.replacen("1/3: 1\n", "1/3: 1 (and 1 other node)\n", 1);
+        assert_eq!(shown(&mut output, due + Duration::from_secs(1)), expected);
     }
 }

@@ -9,7 +9,8 @@
 //! print, counters, and calls that are refused, of which a program may make thousands. Lines that end the job are compared without
 //! their numbers: each node names the peer that it has lost, for one host that is gone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long a line waits for others to say the same. Longer than nodes differ that hear of one cause, shorter than a person waits.
@@ -31,16 +32,17 @@ const START: &[&str] = &[
 pub enum Said {
     /// It is printed as it is.
     Plain,
-    /// It waits in its stream.
-    Waits,
-    /// It waits no more: this is printed in its place.
-    Printed(Vec<u8>),
-    /// Another node has said it; it is left out.
+    /// It waits in its stream for others to say the same.
+    Waits(Ticket),
+    /// It waits in the stream of another node; this one is left out.
     Known,
 }
 
+/// Stands for a line that waits. Later lines have higher ones.
+pub type Ticket = u64;
+
 struct Fold {
-    key: String,
+    key: Rc<str>,
     // The stream in which the first line waits, and those that have said the same.
     first: i32,
     others: BTreeSet<i32>,
@@ -50,52 +52,84 @@ struct Fold {
 /// The lines that wait.
 pub struct Folds {
     nodes: u32,
-    list: Vec<Fold>,
+    list: BTreeMap<Ticket, Fold>,
+    tickets: HashMap<Rc<str>, Ticket>,
+    next: Ticket,
+    /// How many lines were looked at, for tests.
+    #[cfg(test)]
+    pub looks: usize,
 }
 
 impl Folds {
     /// In a job of so many nodes.
     pub fn new(nodes: u32) -> Folds {
-        Folds { nodes, list: Vec::new() }
+        Folds {
+            nodes,
+            list: BTreeMap::new(),
+            tickets: HashMap::new(),
+            next: 0,
+            #[cfg(test)]
+            looks: 0,
+        }
     }
 
-    /// Looks at a whole line of the node that calls itself `name`; `source` is the number of its stream.
-    pub fn look(&mut self, name: &str, source: i32, line: &[u8], now: Instant) -> Said {
+    /// Looks at a whole line, when it comes, of the node that calls itself `name`; `source` is the number of its stream. A line that
+    /// nobody has said before waits if it `may_wait`.
+    pub fn look(&mut self, name: &str, source: i32, line: &[u8], may_wait: bool, now: Instant) -> Said {
+        #[cfg(test)]
+        {
+            self.looks += 1;
+        }
         let Some(key) = (self.nodes > 1).then(|| key(name, line)).flatten() else { return Said::Plain };
-        let Some(at) = self.list.iter().position(|fold| fold.key == key) else {
-            self.list.push(Fold { key, first: source, others: BTreeSet::new(), until: now + WAIT });
-            return Said::Waits;
-        };
-        let fold = &mut self.list[at];
-        if fold.first != source {
-            fold.others.insert(source);
-            if fold.others.len() as u32 + 1 >= self.nodes {
-                fold.until = now;
+        let Some(fold) = self.tickets.get(key.as_str()).and_then(|ticket| self.list.get_mut(ticket)) else {
+            if !may_wait {
+                return Said::Plain;
             }
-            return Said::Known;
+            let (key, ticket) = (Rc::from(key), self.next);
+            self.next += 1;
+            self.tickets.insert(Rc::clone(&key), ticket);
+            self.list.insert(ticket, Fold { key, first: source, others: BTreeSet::new(), until: now + WAIT });
+            return Said::Waits(ticket);
+        };
+        if fold.first == source {
+            return Said::Plain; // the node says it again
         }
-        if fold.until > now {
-            return Said::Waits;
+        fold.others.insert(source);
+        if fold.others.len() as u32 + 1 >= self.nodes {
+            fold.until = now;
         }
-        let others = self.list.swap_remove(at).others.len();
-        let mut text = line.strip_suffix(b"\n").unwrap_or(line).to_vec();
-        if others > 0 {
-            let s = if others == 1 { "" } else { "s" };
-            text.extend_from_slice(format!(" (and {others} other node{s})").as_bytes());
-        }
-        text.push(b'\n');
-        Said::Printed(text)
+        Said::Known
     }
 
-    /// The lines that wait, or that of one stream, have waited long enough.
-    pub fn hurry(&mut self, source: Option<i32>, now: Instant) {
-        let meant = |fold: &&mut Fold| source.is_none_or(|source| fold.first == source);
-        self.list.iter_mut().filter(meant).for_each(|fold| fold.until = fold.until.min(now));
+    /// Until when a line waits.
+    pub fn until(&self, ticket: Ticket) -> Option<Instant> {
+        self.list.get(&ticket).map(|fold| fold.until)
     }
 
-    /// The streams in which lines wait, and when these have waited long enough.
-    pub fn dues(&self) -> impl Iterator<Item = (i32, Instant)> {
-        self.list.iter().map(|fold| (fold.first, fold.until))
+    /// A line waits no more: the number of other nodes that have said it.
+    pub fn finish(&mut self, ticket: Ticket) -> usize {
+        let Some(fold) = self.list.remove(&ticket) else { return 0 };
+        self.tickets.remove(&fold.key);
+        fold.others.len()
+    }
+
+    /// One line has waited long enough.
+    pub fn hurry(&mut self, ticket: Ticket, now: Instant) {
+        self.list.get_mut(&ticket).into_iter().for_each(|fold| fold.until = fold.until.min(now));
+    }
+
+    /// All lines have waited long enough.
+    pub fn hurry_all(&mut self, now: Instant) {
+        self.list.values_mut().for_each(|fold| fold.until = fold.until.min(now));
+    }
+}
+
+/// How the number of other nodes that have said a line is told behind it.
+pub fn count(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (and 1 other node)".into(),
+        _ => format!(" (and {others} other nodes)"),
     }
 }
 
@@ -136,44 +170,51 @@ mod tests {
 
     fn said(folds: &mut Folds, node: u32, text: &str, now: Instant) -> Said {
         let name = format!("node {node}/4");
-        folds.look(&name, node as i32, text.replace("NODE", &name).as_bytes(), now)
-    }
-
-    fn printed(text: &str) -> Said {
-        Said::Printed(text.into())
+        folds.look(&name, node as i32, text.replace("NODE", &name).as_bytes(), true, now)
     }
 
     #[test]
     fn what_all_nodes_say_is_one_line_with_their_number_at_once() {
-        for line in [
+        let (mut folds, now) = (Folds::new(4), Instant::now());
+        for (ticket, line) in (0..).zip([
             "*** Caught a signal: SIGTERM(15) on NODE",
             "*** FATAL ERROR: NODE: x",
             "gasnet-sci: NODE: gasnet_attach: y",
-        ] {
-            let (mut folds, now, text) = (Folds::new(4), Instant::now(), format!("{line}\n"));
-            assert_eq!(said(&mut folds, 2, &text, now), Said::Waits);
+        ]) {
+            let text = format!("{line}\n");
+            assert_eq!(said(&mut folds, 2, &text, now), Said::Waits(ticket));
             for node in [0, 1, 1, 3] {
+                assert!(folds.until(ticket) > Some(now));
                 assert_eq!(said(&mut folds, node, &text, now), Said::Known);
             }
-            assert!(folds.dues().eq([(2, now)]));
-            let whole = format!("{line} (and 3 other nodes)\n").replace("NODE", "node 2/4");
-            assert_eq!(said(&mut folds, 2, &text, now), printed(&whole));
-            assert_eq!(folds.dues().count(), 0);
+            assert_eq!(folds.until(ticket), Some(now));
+            assert_eq!(count(folds.finish(ticket)), " (and 3 other nodes)");
+            assert!(folds.list.is_empty() && folds.tickets.is_empty());
         }
     }
 
     #[test]
     fn what_one_node_says_waits_for_others_and_stays_as_it_is() {
         let (mut folds, now, text) = (Folds::new(4), Instant::now(), "*** Caught a signal: SIGINT(2) on NODE\n");
-        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
-        assert_eq!(said(&mut folds, 1, text, now + WAIT), printed("*** Caught a signal: SIGINT(2) on node 1/4\n"));
-        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
-        folds.hurry(Some(2), now);
-        assert_eq!(said(&mut folds, 1, text, now), Said::Waits);
+        assert_eq!(said(&mut folds, 1, text, now), Said::Waits(0));
+        assert_eq!(folds.until(0), Some(now + WAIT));
+        assert_eq!(said(&mut folds, 1, text, now), Said::Plain);
+        assert_eq!(count(folds.finish(0)), "");
+        assert_eq!(said(&mut folds, 1, text, now), Said::Waits(1));
+        folds.hurry(0, now);
+        assert_eq!(folds.until(1), Some(now + WAIT));
         assert_eq!(said(&mut folds, 0, text, now), Said::Known);
-        folds.hurry(None, now);
-        let whole = "*** Caught a signal: SIGINT(2) on node 1/4 (and 1 other node)\n";
-        assert_eq!(said(&mut folds, 1, text, now), printed(whole));
+        folds.hurry(1, now);
+        assert_eq!(folds.until(1), Some(now));
+        assert_eq!(count(folds.finish(1)), " (and 1 other node)");
+    }
+
+    #[test]
+    fn a_line_that_may_not_wait_passes_unless_another_node_has_said_it() {
+        let (mut folds, now, text) = (Folds::new(4), Instant::now(), "*** FATAL ERROR: node 0/4: x\n");
+        assert_eq!(folds.look("node 0/4", 0, text.as_bytes(), false, now), Said::Plain);
+        assert_eq!(said(&mut folds, 1, &text.replace("node 0/4", "NODE"), now), Said::Waits(0));
+        assert_eq!(folds.look("node 0/4", 0, text.as_bytes(), false, now), Said::Known);
     }
 
     #[test]
@@ -184,10 +225,10 @@ mod tests {
                 "gasnet-sci: NODE: lost the connection to node {peer}: no sign of life from 10.0.0.{peer} for 5 s; ending the job\n"
             )
         };
-        assert_eq!(said(&mut folds, 0, &lost(2), now), Said::Waits);
+        assert_eq!(said(&mut folds, 0, &lost(2), now), Said::Waits(0));
         assert_eq!(said(&mut folds, 1, &lost(13), now), Said::Known);
         let other = "gasnet-sci: NODE: lost the connection to node 2: it closed the connection; ending the job\n";
-        assert_eq!(said(&mut folds, 3, other, now), Said::Waits);
+        assert_eq!(said(&mut folds, 3, other, now), Said::Waits(1));
     }
 
     #[test]
@@ -207,6 +248,6 @@ mod tests {
         ] {
             assert_eq!(said(&mut folds, 1, text, now), Said::Plain, "{text}");
         }
-        assert_eq!(Folds::new(1).look("node 0/1", 0, b"gasnet-sci: node 0/1: x\n", now), Said::Plain);
+        assert_eq!(Folds::new(1).look("node 0/1", 0, b"*** FATAL ERROR: node 0/1: x\n", true, now), Said::Plain);
     }
 }

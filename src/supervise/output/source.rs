@@ -1,7 +1,17 @@
 //! One stream of a node: what has come of it and has not gone out.
+//!
+//! Rules:
+//! 1. A stream is a sequence of lines. The last one may be unfinished: its rest has not come yet.
+//! 2. Each line is looked at once, when its end comes. If another node has said the same, it is dropped then, and is only counted.
+//!    If it is the first of its kind, it waits for other nodes to say the same. All other lines are plain.
+//! 3. Lines go out in the order in which they came. So what comes behind a line that waits goes out after it. Each line counts its
+//!    own wait from when it came, so lines that came together wait together, and none waits twice.
+//! 4. At most [`MOST`] lines of a stream wait at once. A node that says more than that is not saying what others say: the
+//!    further lines are plain.
 
-use super::fold::{Folds, Said};
+use super::fold::{self, Folds, Said, Ticket};
 use super::sink::{Open, Sink};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
@@ -10,8 +20,18 @@ use std::time::{Duration, Instant};
 /// shorter than a person notices.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// What may become one line of many: what a node calls itself in its lines.
+/// How many lines of one stream may wait for other nodes to say the same. A guess: a node that fails says two or three.
+const MOST: usize = 16;
+
+/// What a node calls itself in its lines. Lines of a stream without it stand for themselves.
 pub type Name = Option<String>;
+
+// A line that waits for other nodes to say the same: its place in `held`, and its length with the newline.
+struct Waiting {
+    at: usize,
+    len: usize,
+    ticket: Ticket,
+}
 
 pub struct Source {
     /// What tells sources apart.
@@ -27,14 +47,21 @@ pub struct Source {
     pub stopped: bool,
     /// When it last brought something, or got its turn.
     pub active_at: Instant,
+    /// How many bytes were moved to the front, for tests.
+    #[cfg(test)]
+    pub moved: usize,
     // The text in front of each line.
     tag: String,
     // Whether the stream's node has stdin. Then an unfinished line may be a prompt.
     prompts: bool,
     name: Name,
     held: Vec<u8>,
-    // Bytes of `held` that are whole lines.
+    // Bytes of `held` that belong to finished lines. Behind them is the unfinished one.
     whole: usize,
+    // The beginning of the unfinished line has gone out, so the line cannot be looked at.
+    is_torn: bool,
+    // In the order in which they came.
+    waiting: VecDeque<Waiting>,
 }
 
 impl Source {
@@ -47,11 +74,15 @@ impl Source {
             ended: false,
             stopped: false,
             active_at: Instant::now(),
+            #[cfg(test)]
+            moved: 0,
             tag,
             prompts,
             name,
             held: Vec::new(),
             whole: 0,
+            is_torn: false,
+            waiting: VecDeque::new(),
         }
     }
 
@@ -70,22 +101,42 @@ impl Source {
     }
 
     /// Reads its pipe once, within its room.
-    pub fn read(&mut self, scratch: &mut [u8], share: usize) {
+    pub fn read(&mut self, scratch: &mut [u8], share: usize, folds: &mut Folds) {
         let room = self.room(share).min(scratch.len());
         let Some(pipe) = self.pipe.as_mut().filter(|_| room > 0) else { return };
         match pipe.read(&mut scratch[..room]) {
-            Ok(n @ 1..) => self.bring(&scratch[..n]),
+            Ok(n @ 1..) => self.bring(&scratch[..n], folds),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Ok(_) | Err(_) => self.end(),
         }
     }
 
-    pub fn bring(&mut self, bytes: &[u8]) {
+    /// Takes bytes that have come.
+    pub fn bring(&mut self, bytes: &[u8], folds: &mut Folds) {
         self.active_at = Instant::now();
-        if let Some(at) = bytes.iter().rposition(|byte| *byte == b'\n') {
-            self.whole = self.held.len() + at + 1;
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.held.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.end_line(folds);
+            }
         }
-        self.held.extend_from_slice(bytes);
+    }
+
+    // The end of the unfinished line has come (rule 2).
+    fn end_line(&mut self, folds: &mut Folds) {
+        let at = std::mem::replace(&mut self.whole, self.held.len());
+        if std::mem::take(&mut self.is_torn) {
+            return;
+        }
+        let Some(name) = &self.name else { return };
+        match folds.look(name, self.number, &self.held[at..], self.waiting.len() < MOST, self.active_at) {
+            Said::Plain => {}
+            Said::Waits(ticket) => self.waiting.push_back(Waiting { at, len: self.whole - at, ticket }),
+            Said::Known => {
+                self.held.truncate(at);
+                self.whole = at;
+            }
+        }
     }
 
     /// Nothing more comes.
@@ -109,9 +160,17 @@ impl Source {
         (self.prompts && self.whole == 0 && !self.held.is_empty()).then(|| self.active_at + QUIET)
     }
 
-    /// Gives the sink what it may have now. If other sources wait, it does so until an unfinished line has ended: then it is their
-    /// turn.
+    /// When the next line that waits for other nodes to say the same has waited long enough.
+    pub fn folds_at(&self, folds: &Folds) -> Option<Instant> {
+        self.waiting.front().and_then(|line| folds.until(line.ticket))
+    }
+
+    /// Gives the sink what it may have now. While other sources wait for the sink, this one has it only until an unfinished line
+    /// has ended: then it is their turn.
     pub fn move_on(&mut self, sink: &mut Sink, folds: &mut Folds, share: usize, now: Instant) {
+        if self.room(share) == 0 {
+            self.waiting.iter().for_each(|line| folds.hurry(line.ticket, now)); // its node cannot print any more
+        }
         while sink.takes_from(self.number) {
             let others_wait = sink.awaited_since.is_some();
             if sink.open.is_some() {
@@ -127,7 +186,7 @@ impl Source {
                     return;
                 }
             } else if self.whole > 0 {
-                if !self.pass_lines(sink, folds, share, now) {
+                if !self.pass_lines(sink, folds, now) {
                     return;
                 }
             } else if self.is_urgent(share) {
@@ -148,43 +207,41 @@ impl Source {
         self.drop_front(len);
     }
 
+    // Moves what stays to the front. Callers do so once for all that they passed on.
     fn drop_front(&mut self, len: usize) {
+        if len == 0 {
+            return;
+        }
         self.held.drain(..len);
+        #[cfg(test)]
+        {
+            self.moved += self.held.len();
+        }
+        self.is_torn |= len > self.whole;
         self.whole = self.whole.saturating_sub(len);
+        self.waiting.iter_mut().for_each(|line| line.at -= len);
     }
 
-    // Passes on whole lines. False: the next one waits for other nodes to say the same.
-    fn pass_lines(&mut self, sink: &mut Sink, folds: &mut Folds, share: usize, now: Instant) -> bool {
-        let Some(name) = &self.name else {
-            self.pass(sink, self.whole);
-            return true;
-        };
-        if self.room(share) == 0 {
-            folds.hurry(Some(self.number), now); // its node would wait
-        }
-        let mut at = 0;
-        while at < self.whole {
-            let len = self.held[at..].iter().position(|byte| *byte == b'\n').map_or(self.whole - at, |end| end + 1);
-            let line = &self.held[at..at + len];
-            let said = folds.look(name, self.number, line, now);
-            if said == Said::Plain {
-                at += len;
-                continue;
+    // Passes on finished lines, up to one that has to wait longer. False: there is one.
+    fn pass_lines(&mut self, sink: &mut Sink, folds: &mut Folds, now: Instant) -> bool {
+        let mut done = 0;
+        while let Some(line) = self.waiting.front() {
+            sink.take(self.number, &self.tag, &self.held[done..line.at]);
+            done = line.at;
+            if folds.until(line.ticket).is_some_and(|until| until > now) {
+                self.drop_front(done);
+                return false;
             }
-            let text = match said {
-                Said::Waits => {
-                    self.pass(sink, at);
-                    return false;
-                }
-                Said::Printed(text) => text,
-                _ => Vec::new(),
-            };
-            self.pass(sink, at);
-            sink.take(self.number, &self.tag, &text);
-            self.drop_front(len);
-            return true;
+            let end = line.at + line.len;
+            let count = fold::count(folds.finish(line.ticket));
+            // The first part leaves the line open, the second ends it.
+            sink.take(self.number, &self.tag, &self.held[done..end - 1]);
+            sink.take(self.number, &self.tag, format!("{count}\n").as_bytes());
+            done = end;
+            self.waiting.pop_front();
         }
-        self.pass(sink, at);
+        sink.take(self.number, &self.tag, &self.held[done..self.whole]);
+        self.drop_front(self.whole);
         true
     }
 }

@@ -39,13 +39,15 @@ impl Supervisor {
             }
             self.serve_launcher(&set, &mut None);
             if set[0].revents != 0 && self.ends_by_signal() {
-                return; // the user did not want to wait for the slow reader
+                self.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
+                return;
             }
             if self.poller.is_deaf() && !self.output.has_sources() {
                 self.header.record_exit(1); // what the reader has not taken is lost
                 return;
             }
             if set[1..own].iter().any(|guard| guard.revents != 0) {
+                self.output.close_sources();
                 return; // no process waits for this one any more
             }
         }

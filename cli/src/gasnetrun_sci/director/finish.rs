@@ -44,7 +44,8 @@ impl Director {
                 give_up = Instant::now() + LINGER;
             }
             if set[0].revents != 0 && self.ends_by_signal() {
-                return; // the user did not want to wait for the slow reader
+                self.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
+                return;
             }
         }
     }
