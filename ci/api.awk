@@ -172,6 +172,8 @@ function wrapped(t, lines, n, i, all, line, words, m, k) {
 }
 
 # ---- man pages ----
+# A line may break after a comma in a long name with braces: troff warns of lines that it cannot break.
+function code_words(s) { gsub(/,/, ",\\:", s); gsub(/,\\: /, ", ", s); return s }
 function roff(s) {
   gsub(/\\/, "\\e", s); gsub(/-/, "\\-", s); gsub(/\047/, "\\(aq", s)
   while (match(s, /\[[^]]+\]\([^)]+\)/)) {
@@ -179,7 +181,7 @@ function roff(s) {
     sub(/^\[/, "", link); sub(/\]\(.*/, "", link)
     s = substr(s, 1, where - 1) link substr(s, where + len)
   }
-  while (match(s, /`[^`]+`/)) s = substr(s, 1, RSTART - 1) "\\fB" substr(s, RSTART + 1, RLENGTH - 2) "\\fR" substr(s, RSTART + RLENGTH)
+  while (match(s, /`[^`]+`/)) s = substr(s, 1, RSTART - 1) "\\fB" code_words(substr(s, RSTART + 1, RLENGTH - 2)) "\\fR" substr(s, RSTART + RLENGTH)
   while (match(s, /\*\*[^*]+\*\*/)) s = substr(s, 1, RSTART - 1) "\\fB" substr(s, RSTART + 2, RLENGTH - 4) "\\fR" substr(s, RSTART + RLENGTH)
   if (s ~ /^[.]/) s = "\\&" s
   return s
@@ -222,6 +224,7 @@ function write_man(p, file, list, n, i, s) {
   file = out "/" p ".3"
   print ".\\\" Made from docs/api/" group_of[p] ".md by ci/api.awk." > file
   print ".TH " toupper(p) " 3 \"" date "\" \"gasnet\\-sci " version "\" \"gasnet\\-sci\"" > file
+  print ".ad l\n.nh" > file # names are long, and are to be found whole: no line is filled with spaces, no word is divided
   print ".SH NAME" > file
   s = shown[p]; print roff(s) " \\- " roff(summary[p]) > file
   print ".SH SYNOPSIS\n.nf" > file
