@@ -2,16 +2,16 @@
 
 #![allow(unsafe_code)] // processes
 
+use super::activity::Activity;
 use crate::os::{host, sys};
 use libc::{c_int, c_void};
 use std::ffi::CStr;
-use std::fmt::Write as _;
 use std::os::fd::RawFd;
 
 /// When a child is given up, in ms.
 #[derive(Clone, Copy)]
 pub struct Limits {
-    /// So long without a sign of work: no output, no processor time, and not waiting for a processor or a disk either.
+    /// So long without a sign of work: no output, and nothing that [`Activity`] sees.
     pub idle: u64,
     /// So long after its start, whatever it does.
     pub whole: u64,
@@ -22,18 +22,17 @@ const LOOK: u64 = 100;
 
 /// Reads what a child prints, for as long as it works.
 pub struct Patience {
-    child: i32,
+    activity: Activity,
     limits: Limits,
     begin: u64,
     last_sign: u64,
-    ticks: u64,
 }
 
 impl Patience {
-    /// For a child that begins now.
+    /// For a child that begins now, and is awaited later.
     pub fn new(child: i32, limits: Limits) -> Patience {
         let now = sys::clock_ms();
-        Patience { child, limits, begin: now, last_sign: now, ticks: 0 }
+        Patience { activity: Activity::of(child), limits, begin: now, last_sign: now }
     }
 
     /// Waits for output of the child in `from`, and returns its length; 0 at its end. `None`: the child is to be given up.
@@ -52,7 +51,7 @@ impl Patience {
                     return Some(got as usize);
                 }
             }
-            if ready == 0 && self.works() {
+            if ready == 0 && self.activity.is_seen() {
                 self.last_sign = sys::clock_ms();
             }
             // An error is a signal that interrupted the call. The limits stay.
@@ -62,38 +61,6 @@ impl Patience {
             }
         }
     }
-
-    /// Whether the child has computed since the last look, or waits for a processor or a disk.
-    fn works(&mut self) -> bool {
-        let Some((state, ticks)) = activity(self.child) else { return false };
-        let before = std::mem::replace(&mut self.ticks, ticks);
-        ticks != before || matches!(state, b'R' | b'D')
-    }
-}
-
-/// State and processor time of a process and of the children that it has awaited (proc(5), stat).
-fn activity(pid: i32) -> Option<(u8, u64)> {
-    let mut path = Text::<40>::default();
-    let _ = write!(path, "/proc/{pid}/stat");
-    // SAFETY: a C string.
-    let file = unsafe { libc::open(path.as_c_str().as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if file < 0 {
-        return None;
-    }
-    let mut buffer = [0u8; 512];
-    // SAFETY: `buffer` is writable for its length.
-    let got = unsafe { libc::read(file, buffer.as_mut_ptr().cast(), buffer.len()) };
-    // SAFETY: this function's own descriptor.
-    unsafe { libc::close(file) };
-    let text = &buffer[..usize::try_from(got).ok()?];
-    // The name of the program, in brackets, may contain anything.
-    let end = text.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = text[end + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());
-    let state = *fields.next()?.first()?;
-    let number = |field: &[u8]| {
-        field.iter().fold(0u64, |n, digit| n.wrapping_mul(10).wrapping_add(u64::from(digit.wrapping_sub(b'0'))))
-    };
-    Some((state, fields.skip(10).take(4).map(number).fold(0, u64::wrapping_add)))
 }
 
 /// Short text that is a C string, built without allocation. What does not fit is cut off.

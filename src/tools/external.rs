@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
+use super::activity::proc_knows_this_process;
 use super::child::{self, fork, wait};
 use crate::base::log;
 use crate::os::sys;
@@ -63,6 +64,17 @@ impl External {
     /// Runs the tool on this process and writes its lines to `fd`. True if it printed something and succeeded.
     pub fn run(&self, fd: c_int) -> bool {
         let target = sys::pid();
+        // The tool would find no process of that number, or read the symbols of another one.
+        if !proc_knows_this_process() {
+            let mut line = log::Line::new("gasnet-sci: ");
+            let _ = write!(
+                line,
+                "{} cannot look at this process: /proc is not mounted, hides it, or belongs to another PID namespace",
+                self.name
+            );
+            line.send_to(fd);
+            return false;
+        }
         // On some systems only ancestors may trace a process (Yama). This allows the tool, until it ends. On others
         // the call fails, without harm.
         allow_tracing(libc::PR_SET_PTRACER_ANY);

@@ -4,6 +4,7 @@
 //!
 //! Must not know: segments, messages, C types of the header (those are in `api::tools`).
 
+mod activity;
 pub mod backtrace;
 pub mod bytes;
 mod child;

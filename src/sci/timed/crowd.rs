@@ -149,6 +149,14 @@ impl Crowd {
         waiting.min_by(|a, b| self.nodes[*a].time.total_cmp(&self.nodes[*b].time))
     }
 
+    /// Time goes on to `end`, and then some nodes are killed: nothing leaves them any more.
+    fn kill(&mut self, end: f64, victims: &[usize]) {
+        while let Some(next) = self.next(0..self.nodes.len()).filter(|next| self.nodes[*next].time < end) {
+            self.act(next);
+        }
+        victims.iter().for_each(|victim| self.nodes[*victim] = Node::default());
+    }
+
     /// The same if each node has a core.
     fn run(&mut self) -> f64 {
         while let Some(next) = self.next(0..self.nodes.len()) {
@@ -218,6 +226,24 @@ fn nodes_that_share_cores_lose_none_of_the_links_time() {
             let (alone, shared) = (crowd().run(), crowd().run_in_turns(500_000.0, 2));
             assert!(shared < 1.5 * alone, "{hardware} {topology} by {by:?}: {shared}, with a core each {alone}");
         }
+    }
+}
+
+#[test]
+fn a_killed_node_leaves_the_links_to_the_others_at_once() {
+    for by in [By::Pio, By::Lines, By::Dma] {
+        let took = |victims: &[(u32, u32)]| {
+            let mut crowd = Crowd::new("d339", "ring:4");
+            victims.iter().for_each(|(from, to)| crowd.send(*from, *to, 16 << 20, by));
+            let end = 1_000_000.0;
+            crowd.kill(end, &[0, 2, 3]);
+            crowd.nodes[1].time = end;
+            crowd.send(1, 3, 1 << 20, by);
+            crowd.run() - end
+        };
+        // What the victims would have sent would have kept the links busy for 100 ms. One burst of each may still be under way.
+        let (alone, after) = (took(&[]), took(&[(0, 2), (2, 0), (3, 2)]));
+        assert!(after < alone + 3.0 * 20_000.0, "by {by:?}: {after}, where nobody else was {alone}");
     }
 }
 
