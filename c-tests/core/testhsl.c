@@ -81,6 +81,35 @@ static void use_and_renew(gasnet_hsl_t *hsl, const char *what) {
   }
 }
 
+/* A lock that ends with its function or its block needs no destroy, and another one may lie there next. */
+static void use_and_forget(gasnet_hsl_t *hsl) {
+  gasnet_hsl_t automatic;
+  gasnet_hsl_init(&automatic);
+  use(&automatic, "forgotten automatic");
+  gasnet_hsl_init(hsl);
+  use(hsl, "forgotten on the heap");
+}
+static void *forget(void *unused) {
+  void (*volatile call)(gasnet_hsl_t *) = use_and_forget; /* not inlined: each call has the same stack */
+  gasnet_hsl_t *heap = malloc(sizeof *heap);
+  int i;
+  for (i = 0; i < 3; i++) call(heap);
+  free(heap);
+  return unused;
+}
+static void check_forgotten(void) {
+#if THREADS > 1 /* so it is if the stack of a thread lies in static data */
+  static char stack[256 << 10] __attribute__((aligned(4096)));
+  pthread_attr_t attributes;
+  pthread_t thread;
+  CHECK(!pthread_attr_init(&attributes) && !pthread_attr_setstack(&attributes, stack, sizeof stack), "a stack in static data");
+  if (pthread_create(&thread, &attributes, forget, NULL)) exit(99);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+#endif
+  forget(NULL);
+}
+
 static void check_kinds(void) {
   gasnet_hsl_t automatic = GASNET_HSL_INITIALIZER, dynamic;
   gasnet_hsl_t *heap = malloc(5 * sizeof *heap);
@@ -386,6 +415,7 @@ int main(int argc, char **argv) {
   GASNET_SAFE(gasnet_attach(table, (int)(sizeof table / sizeof *table), GASNET_PAGESIZE, 0));
   test_begin("testhsl");
   check_kinds();
+  check_forgotten();
 #if THREADS > 1
   pthread_barrier_init(&step, NULL, THREADS);
   in_threads(try_busy);

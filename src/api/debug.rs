@@ -291,9 +291,9 @@ unsafe fn require_live(call: &str, hsl: *mut gasnet_hsl_t, place: CallSite) {
 ///
 /// That is one that a thread holds, or one that is initialised and lies in static data.
 /// Elsewhere a lock that looks initialised may be what a dead one left behind. Its function has returned, or its block of the
-/// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program. So elsewhere a lock
-/// is only noticed, once in a process: if this comes later in the source file than the lock's last use. A function that
-/// begins again comes to its first line.
+/// heap was freed, and nobody had to call `gasnet_hsl_destroy` for that. Static data lives as long as its program, unless it is the
+/// stack of a thread. So elsewhere a lock is only noticed, once in a process: if its last use is a few lines above this call in the same
+/// source file. A function that begins again comes to its first line, and a function that is called with a lock is farther away.
 ///
 /// # Safety
 /// `hsl` points to a lock's memory, `file` is a C string.
@@ -302,7 +302,9 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
     let place = CallSite { file, line };
     // SAFETY: the caller promises that `hsl` points to a lock's memory.
     if unsafe { magic(hsl) }.is_some() {
-        if holds(hsl) || layout::is_static(hsl.cast()) {
+        let on_stack = 0u8;
+        let may_be_on_stack = layout::is_static((&raw const on_stack).cast());
+        if holds(hsl) || (layout::is_static(hsl.cast()) && !may_be_on_stack) {
             fatal(format_args!("gasnet_hsl_init on a lock that is initialised {place}"));
         }
         // SAFETY: the caller promises that `hsl` points to a lock's memory, and no other thread may use it now.
@@ -323,12 +325,14 @@ pub unsafe extern "C" fn gasneti_sci_hsl_init_debug(hsl: *mut gasnet_hsl_t, file
     unsafe { hsl.write(new) };
 }
 
-/// Says once that a lock was initialised which may be in use: at `place`, after its last use at `last`, in the same file.
+/// Says once that a lock was initialised which may be in use: at `place`, shortly after its last use at `last`, in the same file.
 fn notice_init(last: CallSite, place: CallSite) {
     static NOTICED: AtomicBool = AtomicBool::new(false);
+    // A guess. The more lines, the more likely is another function.
+    const NEAR: c_int = 10;
     // The name of a file is one object for all calls of a source file in one object file. A dead lock's may be gone, so it is
     // not read before it is known to be this one.
-    let looks_alive = last.file == place.file && last.line < place.line;
+    let looks_alive = last.file == place.file && (place.line - NEAR..place.line).contains(&last.line);
     // Relaxed: the flag orders nothing else.
     if looks_alive && !NOTICED.swap(true, Ordering::Relaxed) {
         log::advise(&format!(
