@@ -11,9 +11,11 @@ use crate::sync::fixed::{AtomicBool, AtomicUsize, Ordering};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 
-/// What Rust allocates from.
+/// What Rust allocates from, unless the program has an allocator of its own. Then [`switch`] changes nothing but what [`has_switched`] says.
+#[cfg_attr(not(feature = "spare-heap"), allow(dead_code))]
 struct Heap;
 
+#[cfg(feature = "spare-heap")]
 #[global_allocator]
 static HEAP: Heap = Heap;
 
@@ -35,6 +37,7 @@ pub fn has_switched() -> bool {
     SWITCHED.load(Ordering::Relaxed)
 }
 
+#[cfg_attr(not(feature = "spare-heap"), allow(dead_code))]
 fn take(layout: Layout) -> *mut u8 {
     let place = |begin: usize| begin.checked_next_multiple_of(layout.align());
     let fits =
@@ -103,7 +106,7 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-#[cfg(all(test, not(loom), not(miri)))]
+#[cfg(all(test, feature = "spare-heap", not(loom), not(miri)))]
 mod tests {
     use super::*;
     use crate::os::sys;
