@@ -169,8 +169,10 @@ mod tests {
     fn is_told_apart() -> bool {
         let becomes = |seen: bool, work: fn()| {
             let child = sys::fork().unwrap_or(-1);
-            while child == 0 {
-                work();
+            if child == 0 {
+                loop {
+                    work();
+                }
             }
             let mut activity = Activity::of(child);
             activity.is_seen(); // what it did at its start
