@@ -189,7 +189,12 @@ impl Wish {
 
     /// What comes of the wishes of all nodes, whose cards these are. Only where nodes of a host are in different groups of memory, or
     /// hosts are one machine, more is exchanged.
-    pub(super) fn agree(&self, boot: &dyn Bootstrap, header: &JobHeader, cards: &[InitCard]) -> Result<Sizes, BootError> {
+    pub(super) fn agree(
+        &self,
+        boot: &dyn Bootstrap,
+        header: &JobHeader,
+        cards: &[InitCard],
+    ) -> Result<Sizes, BootError> {
         let words: Vec<u64> = cards.iter().map(|card| card[5]).collect();
         let sharers = Sharers::agree(boot, header, &words, &self.rooms)?;
         let mut all: Vec<u64> = cards.iter().map(|card| card[4] & !1).collect();
