@@ -7,7 +7,6 @@ use crate::am::handlers::{Entry, Free};
 use crate::am::library::Library;
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
-use crate::am::segments::PeerSegment;
 use crate::am::wait::{Mode, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
@@ -15,6 +14,7 @@ use crate::barrier::hosts::Hosts;
 use crate::barrier::plan::Plan;
 use crate::base::config::Config;
 use crate::base::error::Error;
+use crate::peers::table::{PeerSegment, Way};
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
 use crate::sci::reorder::Reorder;
@@ -313,12 +313,15 @@ fn node<A: Adapter>(
             base: bases[rank],
             len: if bases[rank] == 0 { 0 } else { shape.segment + shape.claimed },
             segment,
-            map,
-            kernel: None,
+            way: match map {
+                Some(map) => Way::through(map),
+                None if rank == me as usize => Way::Own,
+                None => Way::Messages,
+            },
         }
     };
     let payloads = (0..parts.len()).map(&mut payload).collect();
-    am.segments().set(payloads, shape.everything);
+    am.table().set(payloads, shape.everything);
     if shape.acquainted || shape.start > 0 {
         (0..parts.len()).filter(|rank| parts[*rank].0.1.is_some()).for_each(|rank| {
             let _ = &am.peers[rank];

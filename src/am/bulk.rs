@@ -12,15 +12,14 @@
 
 use super::corrupt::corrupt;
 use super::engine::Am;
-use super::segments::PeerSegment;
 use super::slot::{self, BOUNCE_WORD, Carry, Meta, Slot};
-use super::source::{Args, Landing, Source};
+use super::source::{Args, Source};
 use super::transfer::{BOUNCE, SLOT_ALIGN};
 use crate::am::region::LINE;
-use crate::base::error::{Error, bad_arg};
-use crate::peers::Reach;
-use crate::sci::process::Access;
-use crate::sci::{Adapter, DmaQueue, RemoteMap, RemoteRead, SciError, cma};
+use crate::base::error::Error;
+use crate::peers::kernel;
+use crate::peers::table::{PeerSegment, Way};
+use crate::sci::{Adapter, DmaQueue, RemoteMap, SciError};
 use crate::sync::yield_now;
 use std::time::Duration;
 
@@ -54,29 +53,41 @@ impl Placed {
 }
 
 impl<A: Adapter> Am<A> {
-    /// Asks for the lines that a Long payload of `len` bytes will be copied to, while the sender still has checks to make.
+    /// Asks for the lines that a Long payload of `len` bytes will be copied to, before the copy begins.
     #[inline(always)]
-    pub(crate) fn claim_target(&self, dest: u32, address: usize, len: usize) {
+    pub(crate) fn claim_target(&self, target: Option<&PeerSegment<A>>, address: usize, len: usize) {
         if len <= MOST_CLAIMED
-            && let Some((payload, _)) = self.segments().get(dest)
-            && let Some(map) = &payload.map
+            && let Some(segment) = target
+            && let Some(map) = segment.way.map()
         {
-            let offset = address.wrapping_sub(payload.base);
+            let offset = address.wrapping_sub(segment.base);
             (0..len).step_by(LINE).for_each(|at| map.claim_by_prefetch(offset.wrapping_add(at)));
         }
     }
 
     /// Writes a Long payload to `address` of `dest`, all but what [`Placed`] says. `None`: this node cannot write that memory.
-    /// The caller has checked the range.
-    pub(crate) fn place(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
-        if source.is_empty() {
-            return Ok(Some(Placed::whole()));
-        }
-        let Some((payload, _)) = self.segments().get(dest) else { return Ok(None) };
-        let (Some(map), Some(segment)) = (&payload.map, &payload.segment) else {
-            return self.place_unmapped(dest, source, address);
+    /// `target` is what [`Am::check_long`] has found.
+    pub(crate) fn place(
+        &self,
+        dest: u32,
+        target: Option<&PeerSegment<A>>,
+        source: Source,
+        address: usize,
+    ) -> Result<Option<Placed>, Error> {
+        let Some(target) = target else { return Ok(Some(Placed::whole())) }; // no bytes
+        let (map, segment) = match (&target.way, &target.segment) {
+            (Way::Mapped(map) | Way::Network(map), Some(segment)) => (map, segment),
+            (Way::Kernel(way), _) => {
+                // SAFETY: `Source` promises that its bytes are readable.
+                let written = unsafe { kernel::write(way, dest, address, source.ptr(), source.len()) }?;
+                return Ok(written.then(|| {
+                    self.count_kernel(source.len());
+                    Placed::whole()
+                }));
+            }
+            (Way::Own | Way::Mapped(_) | Way::Network(_) | Way::Messages, _) => return Ok(None),
         };
-        let offset = address - payload.base;
+        let offset = address - target.base;
         let placed = if source.len() < self.transfer.dma_min {
             self.pio(map, offset, source)?
         } else {
@@ -84,6 +95,11 @@ impl<A: Adapter> Am<A> {
         };
         map.barrier(); // the payload must be there before the slot that announces it
         Ok(Some(placed))
+    }
+
+    /// Counts bytes that the kernel has copied.
+    pub(crate) fn count_kernel(&self, bytes: usize) {
+        self.transfer.count(|c| &c.cma, bytes);
     }
 
     fn pio(&self, map: &A::Remote, offset: usize, source: Source) -> Result<Placed, Error> {
@@ -163,101 +179,12 @@ impl<A: Adapter> Am<A> {
         left.min(BOUNCE)
     }
 
-    fn place_unmapped(&self, dest: u32, source: Source, address: usize) -> Result<Option<Placed>, Error> {
-        Ok(self.write_unmapped(dest, address, source)?.then(Placed::whole))
-    }
-
-    /// Writes memory of a peer that is not mapped here (EVERYTHING), if the kernel allows it.
-    pub(crate) fn write_unmapped(&self, node: u32, address: usize, source: Source) -> Result<bool, Error> {
-        // SAFETY: `Source` promises that its bytes are readable.
-        self.unmapped(node, address, source.ptr(), source.len(), |pid| unsafe {
-            cma::write(pid, address, source.ptr(), source.len())
-        })
-    }
-
-    /// Reads memory of a peer that is not mapped here (EVERYTHING), if the kernel allows it.
-    pub(crate) fn read_unmapped(&self, node: u32, address: usize, to: Landing) -> Result<bool, Error> {
-        // SAFETY: `Landing` promises that its bytes are writable.
-        self.unmapped(node, address, to.ptr(), to.len(), |pid| unsafe { cma::read(pid, address, to.ptr(), to.len()) })
-    }
-
-    /// How this node reaches the segment of `node`. An empty segment counts as mapped, because there is nothing to transfer.
-    pub fn reach(&self, node: u32) -> Reach
-    where
-        A::Remote: RemoteRead,
-    {
-        if node == self.me {
-            return Reach::Own;
-        }
-        let Some((payload, everything)) = self.segments().get(node) else { return Reach::Messages };
-        match (&payload.map, payload.kernel.as_ref().and_then(Access::pid)) {
-            (Some(map), _) => {
-                map.memory().map_or(Reach::Network, |at| Reach::Mapped(at.addr().wrapping_sub(payload.base)))
-            }
-            (None, _) if payload.len == 0 && !everything => Reach::Mapped(0),
-            (None, Some(pid)) => Reach::Kernel(pid),
-            (None, None) => Reach::Messages,
-        }
-    }
-
-    /// Can memory of `node` that is not mapped be reached through the kernel? True until the kernel refuses.
-    pub(crate) fn reaches_unmapped(&self, node: u32) -> bool {
-        let way = |(p, _): (&PeerSegment<A>, bool)| p.kernel.as_ref().filter(|_| p.map.is_none())?.pid();
-        self.segments().get(node).and_then(way).is_some()
-    }
-
-    /// Writes (`write`) or reads many ranges of `node` at once, if the kernel lets us.
-    ///
-    /// # Safety
-    /// The batch's local ranges are readable, for reading writable.
-    pub(crate) unsafe fn move_unmapped(&self, node: u32, write: bool, batch: &mut cma::Batch) -> Result<bool, Error> {
-        let ((address, len), local, bytes) = (batch.remote(), batch.local(), batch.bytes());
-        if bytes == 0 {
-            return Ok(true);
-        }
-        // SAFETY: the caller promises that the batch's local ranges are readable, and writable if we read from the peer.
-        let moved = self.unmapped(node, address, local, len, |pid| unsafe { batch.transfer(pid, write) })?;
-        if moved {
-            self.transfer.count(|c| &c.cma, bytes - len); // `unmapped` counts the first range
-        }
-        Ok(moved)
-    }
-
-    fn unmapped(
-        &self,
-        node: u32,
-        address: usize,
-        local: *const u8,
-        len: usize,
-        call: impl FnOnce(i32) -> Result<(), SciError>,
-    ) -> Result<bool, Error> {
-        let way = self.segments().get(node).and_then(|(payload, _)| payload.kernel.as_ref());
-        let Some((way, pid)) = way.and_then(|way| Some((way, way.pid()?))) else { return Ok(false) };
-        match call(pid) {
-            Ok(()) => {
-                self.transfer.count(|c| &c.cma, len);
-                Ok(true)
-            }
-            Err(SciError::System { errno: libc::EFAULT, .. }) => {
-                let local = local as usize;
-                bad_arg(format_args!(
-                    "[{address:#x}, +{len}) is not memory of node {node}, or [{local:#x}, +{len}) not of this node, \
-                     that can be accessed so"
-                ))
-            }
-            Err(_) => {
-                way.close();
-                Ok(false)
-            }
-        }
-    }
-
     /// Puts the head and tail that rode in the slot to their places in our segment, and returns where the payload begins. The
     /// address is read once, because the peer may write to the slot meanwhile.
     #[cold]
     pub(crate) fn finish_bounced(&self, slot: &Slot<'_, A::Local>, meta: Meta, source: u32) -> *mut u8 {
         let (address, len) = (slot.word(1) as usize, meta.len());
-        if !self.segments().holds(self.me, address, len) {
+        if !self.table().holds(self.me, address, len) {
             corrupt(source, "Long target outside the segment");
         }
         let head = address.wrapping_neg() % SLOT_ALIGN;

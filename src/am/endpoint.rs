@@ -7,7 +7,7 @@
 
 use super::handlers::Handlers;
 use super::library::Engine;
-use super::segments::Segments;
+use crate::peers::table::PeerTable;
 use crate::sci::Adapter;
 
 /// Endpoints of a node.
@@ -17,6 +17,6 @@ pub const ENDPOINTS: usize = 1;
 pub struct Endpoint<E: Engine, A: Adapter> {
     /// Its handlers.
     pub handlers: Handlers<E>,
-    /// The segments that are bound to it and to the endpoints of this number at the peers, by rank.
-    pub segments: Segments<A>,
+    /// How the segments are reached that are bound to it and to the endpoints of this number at the peers.
+    pub table: PeerTable<A>,
 }

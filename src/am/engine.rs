@@ -15,11 +15,11 @@ use super::peers::{Connector, Peers};
 use super::pool::Loopback;
 use super::region::Layout;
 use super::running::Running;
-use super::segments::Segments;
 use super::token::Token;
 use super::transfer::Transfer;
 use super::wait::Waiter;
 use crate::base::config::Config;
+use crate::peers::table::PeerTable;
 use crate::sci::{Adapter, LocalMap};
 use crate::sync::{AtomicU32, ModeLock};
 use std::ffi::c_void;
@@ -113,7 +113,7 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
             watch: Watch::none(readable),
-            endpoints: [Endpoint { handlers: Handlers::new(library), segments: Segments::new(layout.nodes()) }],
+            endpoints: [Endpoint { handlers: Handlers::new(library), table: PeerTable::new(me, layout.nodes()) }],
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
@@ -188,10 +188,10 @@ impl<A: Adapter> Am<A> {
         &self.primordial().handlers
     }
 
-    /// The nodes' segments, once attached.
+    /// The nodes' segments and the ways to them, known from attach on.
     #[inline(always)]
-    pub fn segments(&self) -> &Segments<A> {
-        &self.primordial().segments
+    pub fn table(&self) -> &PeerTable<A> {
+        &self.primordial().table
     }
 
     /// How this node waits.

@@ -43,7 +43,6 @@ pub mod reply;
 pub mod request;
 pub mod run;
 mod running;
-pub mod segments;
 pub mod shorts;
 pub mod slot;
 pub mod source;

@@ -89,15 +89,15 @@ impl<A: Adapter> Am<A> {
         args: Args<'_>,
     ) -> Result<(), Error> {
         args.check()?;
-        self.claim_target(token.source(), address, source.len());
-        self.check_long(token.source(), source.len(), address)?;
+        let target = self.check_long(token.source(), source.len(), address)?;
+        self.claim_target(target, address, source.len());
         if answer(token)? == Kind::LoopRequest {
             self.loop_reply_long(handler, source, address, args);
             return Ok(());
         }
         let inbox = self.inbox_of(token);
         // A failed reply counts as none: the credit count gives the request's slot back.
-        let placed = self.place(token.source(), source, address).inspect_err(|_| token.take_back());
+        let placed = self.place(token.source(), target, source, address).inspect_err(|_| token.take_back());
         let Some(placed) = placed? else {
             self.stream_reply(inbox, token, handler, source, address, args);
             return Ok(());

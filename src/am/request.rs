@@ -10,6 +10,7 @@ use super::slot::{self, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
 use crate::base::error::{Error, bad_arg};
+use crate::peers::table::PeerSegment;
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::Ordering;
 use crate::verbs::Flags;
@@ -171,11 +172,11 @@ impl<A: Adapter> Am<A> {
         if flags.has(Flags::IMMEDIATE) && !self.has_room(dest)? {
             return Ok(false); // before any byte of the payload is written
         }
+        let target = self.check_long(dest, source.len(), address)?;
         if peer.is_next_awaited() {
-            self.claim_target(dest, address, source.len());
+            self.claim_target(target, address, source.len());
         }
-        self.check_long(dest, source.len(), address)?;
-        let placed = match self.place(dest, source, address)? {
+        let placed = match self.place(dest, target, source, address)? {
             Some(placed) => placed,
             None => {
                 self.stream_request(dest, peer, source, address)?;
@@ -191,15 +192,18 @@ impl<A: Adapter> Am<A> {
         Ok(true)
     }
 
-    /// Limits of a Long and of its target (contract: core.md §9.4).
-    pub(crate) fn check_long(&self, dest: u32, len: usize, address: usize) -> Result<(), Error> {
+    /// Limits of a Long and of its target (contract: core.md §9.4). Returns the segment that the target is in; `None`: there are no bytes.
+    pub(crate) fn check_long(&self, dest: u32, len: usize, address: usize) -> Result<Option<&PeerSegment<A>>, Error> {
         if len > MAX_LONG {
             return bad_arg(format_args!("Long payload of {len} bytes; the limit is {MAX_LONG}"));
         }
-        if len == 0 || self.segments().holds(dest, address, len) {
-            return Ok(());
+        if len == 0 {
+            return Ok(None);
         }
-        let (base, size) = self.segments().bounds(dest);
+        if let Some(target) = self.table().find(dest, address, len) {
+            return Ok(Some(target));
+        }
+        let (base, size) = self.table().bounds(dest);
         bad_arg(format_args!(
             "Long target [{address:#x}, +{len}) is outside the segment of node {dest}: [{base:#x}, +{size})"
         ))

@@ -83,7 +83,7 @@ impl<A: Adapter> Inbox<A> {
             }
             Carry::Long => {
                 let address = slot.word(1) as usize;
-                if meta.len() > 0 && !am.segments().holds(am.me, address, meta.len()) {
+                if meta.len() > 0 && !am.table().holds(am.me, address, meta.len()) {
                     corrupt(source, "Long target outside the segment");
                 }
                 (address as *mut u8, 0)

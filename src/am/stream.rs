@@ -57,7 +57,7 @@ impl<A: Adapter> Am<A> {
 
     /// Copies `len` bytes of our command region to `address` in this process.
     fn land(&self, inbox: &Inbox<A>, at: usize, address: usize, len: usize, source: u32) {
-        if !self.segments().holds(self.me, address, len) {
+        if !self.table().holds(self.me, address, len) {
             corrupt(source, "Long target outside the segment");
         }
         // SAFETY: the bytes lie in our command region, which `ptr` checks at the first and `ring_offset` at the last.
@@ -117,7 +117,7 @@ impl<A: Adapter> Am<A> {
         let (from, stream) = (&inbox.from[peer], &inbox.streams[peer]);
         if stream.index.get() != Some(index) {
             let address = slot.word(1) as usize;
-            if !self.segments().holds(self.me, address, meta.len()) {
+            if !self.table().holds(self.me, address, meta.len()) {
                 corrupt(peer as u32, "Long target outside the segment");
             }
             stream.index.set(Some(index));

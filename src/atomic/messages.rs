@@ -61,7 +61,7 @@ fn serve<A: Adapter>(
     ids: u64,
 ) -> Result<(), Error> {
     let len = operation.kind.bytes();
-    if !address.is_multiple_of(len) || !am.segments().holds(am.me(), address, len) {
+    if !address.is_multiple_of(len) || !am.table().holds(am.me(), address, len) {
         corrupt(token.source(), "atomic operation outside the segment");
     }
     // SAFETY: inside this node's segment and aligned; in EVERYTHING the initiator's client promises that it is writable.

@@ -75,12 +75,13 @@ fn near<A>(am: &Am<A>, native: bool, node: u32, address: usize, len: usize) -> R
 where
     A: Adapter<Remote: RemoteRead>,
 {
-    am.segments().check(node, address, len)?;
-    if node == am.me() {
-        return Ok(Some(address as *mut u8));
+    let (way, offset) = am.table().at(node, address, len)?;
+    let is_own = node == am.me();
+    if is_own {
+        am.table().check(node, address, len)?;
     }
-    let Some((map, base)) = am.segments().map(node).filter(|_| native) else { return Ok(None) };
-    Ok(map.memory().map(|memory| memory.wrapping_add(address - base)))
+    let reached = native || is_own;
+    Ok(if reached { way.memory(offset) } else { None })
 }
 
 /// Stores the low `len` bytes of a word, if they are wanted.

@@ -141,7 +141,7 @@ impl<A: Mapped> Coll<A> {
 
     /// True if peers of this host can read and write `[address, address + len)`.
     pub(crate) fn is_mapped(&self, address: usize, len: usize) -> bool {
-        self.mapped && self.am.segments().is_segment(self.am.me(), address, len)
+        self.mapped && self.am.table().is_segment(self.am.me(), address, len)
     }
 
     /// The message engine.

@@ -270,13 +270,12 @@ impl<'a, A: Mapped> Send<'a, A> {
         let address = cx.team.cells.landing(self.phase.seq, to).unwrap_or(0);
         let n = STEP.min(self.from.len() - written);
         let rank = cx.team.cells.rank(to);
-        let map =
-            cx.coll.am.segments().map(rank).filter(|_| cx.coll.am.segments().holds(rank, address, self.from.len()));
-        let Some((map, base)) = map else { self.phase.corrupt(to, "a collective's landing outside the segment") };
+        let mapped = cx.coll.am.table().mapped(rank, address, self.from.len());
+        let Some((map, offset)) = mapped else { self.phase.corrupt(to, "a collective's landing outside the segment") };
         trace::event(TracedOp::CollMove, rank, n);
         self.from.fill(written, n, |piece, at, n| {
             // SAFETY: the span's maker promised that the piece is readable.
-            let result = unsafe { map.write(address - base + written + at, piece as *const u8, n) };
+            let result = unsafe { map.write(offset + written + at, piece as *const u8, n) };
             debug_assert!(result.is_ok(), "the landing was checked");
         });
         cx.coll.moved();
@@ -363,12 +362,11 @@ pub async fn landing<A: Mapped>(phase: Phase<'_, A>, to: usize, len: usize) -> O
     super::phase::until(|| cx.team.cells.landing(phase.seq, to).is_some()).await;
     let address = cx.team.cells.landing(phase.seq, to).filter(|address| *address != 0)?;
     let rank = cx.team.cells.rank(to);
-    let payloads = cx.coll.am.segments();
-    let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, len)) else {
+    let Some((map, offset)) = cx.coll.am.table().mapped(rank, address, len) else {
         phase.corrupt(to, "a collective's landing outside the segment")
     };
     // SAFETY: inside the map, which lives as long as the job; the receiver has asked for bytes there.
-    let there = map.memory().map(|memory| unsafe { Span::one(memory as usize + (address - base), len) })?;
+    let there = map.memory().map(|memory| unsafe { Span::one(memory as usize + offset, len) })?;
     trace::event(TracedOp::CollMove, rank, len);
     Some(there)
 }

@@ -6,8 +6,9 @@
 use crate::barrier::hosts::Hosts;
 use crate::base::error::Error;
 use crate::base::fatal;
+use crate::peers::places::Places;
 use crate::sci::Adapter;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Connects the collective region of a node. May be called by several threads at once, at any time from attach on.
 pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> + Send + Sync>;
@@ -16,33 +17,26 @@ pub type Connect<A> = Box<dyn Fn(u32) -> Result<<A as Adapter>::Remote, Error> +
 pub struct MemberReach<A: Adapter> {
     maps: Box<[OnceLock<A::Remote>]>,
     connect: Option<Connect<A>>,
-    /// The host of each node; empty: all are on one.
-    hosts: Box<[u32]>,
+    places: Arc<Places>,
     /// This node's host. Regions of others are not mapped.
     here: u32,
 }
 
 impl<A: Adapter> MemberReach<A> {
-    /// For a job of `nodes` nodes. Without `connect`, no region is mapped, and words and bytes travel as messages.
-    pub fn new(nodes: u32, connect: Option<Connect<A>>) -> MemberReach<A> {
-        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect, hosts: [].into(), here: 0 }
-    }
-
-    /// The same for node `me` in a job of several hosts. `hosts` has the host of each node. Regions of other hosts are not mapped.
-    pub fn on_hosts(self, me: u32, hosts: Box<[u32]>) -> MemberReach<A> {
-        assert_eq!(hosts.len(), self.nodes());
-        let here = hosts[me as usize];
-        MemberReach { hosts, here, ..self }
+    /// For node `me` of `nodes`. Without `connect`, no region is mapped, and words and bytes travel as messages.
+    pub fn new(me: u32, nodes: u32, places: Arc<Places>, connect: Option<Connect<A>>) -> MemberReach<A> {
+        let here = places.host(me);
+        MemberReach { maps: (0..nodes).map(|_| OnceLock::new()).collect(), connect, places, here }
     }
 
     /// True if the region of node `rank` is mapped, or will be at the first contact.
     pub fn maps(&self, rank: u32) -> bool {
-        self.connect.is_some() && self.hosts.get(rank as usize).is_none_or(|host| *host == self.here)
+        self.connect.is_some() && self.places.host(rank) == self.here
     }
 
     /// The hosts of some nodes, as a team's members are. `None`: all are on one host.
     pub fn hosts(&self, members: usize, rank: impl Fn(usize) -> u32) -> Option<Hosts> {
-        if self.hosts.is_empty() { None } else { Hosts::new(members, |member| self.hosts[rank(member) as usize]) }
+        if self.places.is_one_host() { None } else { Hosts::new(members, |member| self.places.host(rank(member))) }
     }
 
     /// Number of nodes.
@@ -81,14 +75,15 @@ mod tests {
             let segment = me.connect(NodeId(rank as u16), COLLECTIVE, Duration::ZERO)?;
             Ok(segment.map(0, 4096, Placement::Anywhere)?)
         };
-        let reach = MemberReach::<Heap>::new(3, Some(Box::new(connect)));
+        let places = |hosts: &[u32]| Arc::new(Places::on(hosts));
+        let reach = MemberReach::<Heap>::new(0, 3, places(&[0; 3]), Some(Box::new(connect)));
         assert!(ASKED.lock().unwrap().is_empty());
         for rank in [2, 1, 2] {
             assert!(reach.map(rank).is_some());
         }
         assert_eq!(*ASKED.lock().unwrap(), [2, 1]);
-        assert!(MemberReach::<Heap>::new(3, None).map(1).is_none());
-        let reach = reach.on_hosts(0, [4, 4, 7].into());
+        assert!(MemberReach::<Heap>::new(0, 3, places(&[0; 3]), None).map(1).is_none());
+        let reach = MemberReach { places: places(&[0, 0, 1]), ..reach };
         assert!(reach.map(1).is_some() && reach.map(2).is_none());
         assert_eq!([0, 1, 2].map(|rank| reach.maps(rank)), [true, true, false]);
     }

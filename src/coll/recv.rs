@@ -176,11 +176,8 @@ impl<'a, A: Mapped> Recv<'a, A> {
     fn source(&self) -> (&'static A::Remote, usize) {
         let rank = self.phase.cx.team.cells.rank(self.from);
         let address = self.phase.body(self.from, 1)[0] as usize;
-        let payloads = self.phase.cx.coll.am.segments();
-        let Some((map, base)) = payloads.map(rank).filter(|_| payloads.holds(rank, address, self.into.len())) else {
-            self.phase.corrupt(self.from, "a collective's source outside the segment")
-        };
-        (map, address - base)
+        let mapped = self.phase.cx.coll.am.table().mapped(rank, address, self.into.len());
+        mapped.unwrap_or_else(|| self.phase.corrupt(self.from, "a collective's source outside the segment"))
     }
 
     /// The sender's region, and the offset in it at which `len` bytes are for us, as the message says. Both are

@@ -7,10 +7,10 @@
 //! Must not know: what waiting nodes do about it.
 
 use super::JobHeader;
-use super::places::Places;
 use crate::am::wait;
 use crate::boot::{self, BootError, Bootstrap, Key};
 use crate::os::host;
+use crate::peers::places::Places;
 
 /// The key under which a node of several hosts puts its [`MachineCard`].
 const MACHINE: Key = Key::new("machine");

@@ -7,7 +7,6 @@ pub mod crowd;
 pub mod environment;
 pub mod killed;
 pub mod limits;
-pub mod places;
 pub mod rooms;
 pub mod state;
 

@@ -5,7 +5,6 @@
 
 use super::crowd::{self, Crowd};
 use super::killed::ThisHost;
-use super::places::Places;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
@@ -26,6 +25,7 @@ use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{Coll, Setting};
 use crate::deck::messages as mail;
 use crate::os::{stay, sys};
+use crate::peers::places::Places;
 use crate::sci::process::Mark;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
@@ -100,7 +100,7 @@ pub struct Job {
     rma: Rma,
     vis: Vis,
     window: Option<Window>,
-    places: Places,
+    places: Arc<Places>,
     /// By which other nodes know this process.
     mark: Mark,
     sizes: Sizes,
@@ -191,7 +191,7 @@ impl Job {
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         near.set_membarrier(config.membarrier);
-        let places = Places::of(&memory, &config, client.everything);
+        let places = Arc::new(Places::of(&memory, &config, client.everything));
         let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
         let layout = Layout::new(nodes, config.slots_among(nodes));
@@ -365,10 +365,7 @@ impl Job {
             let no_room = |e| Error::resource(format_args!("{e}{}", limits::advice(&e)));
             segment.map(0, self.area.bytes(), Placement::Anywhere).map_err(no_room)
         });
-        let mut reach = MemberReach::new(self.nodes, direct.then_some(connect));
-        if self.adapter.far().is_some() {
-            reach = reach.on_hosts(self.rank, (0..self.nodes).map(|node| self.host(node)).collect());
-        }
+        let reach = MemberReach::new(self.rank, self.nodes, self.places.clone(), direct.then_some(connect));
         let setting = Setting {
             am: &self.am,
             region: self.collective.clone(),

@@ -15,7 +15,6 @@
 //!
 //! Must not know: how C sees it (`api::g1::reach`, `api::g1::direct`).
 
-use super::Reach;
 use crate::sci::Properties;
 
 /// Entry of [`Shortcuts::offsets`] for a peer whose segment is not mapped here. No real offset is odd: segments and maps begin
@@ -26,7 +25,7 @@ pub const FAR: usize = 1;
 /// (testvisperf, 2026-11, Xeon).
 const FEW: usize = 512;
 
-/// What the decision depends on, besides the reach of each peer.
+/// What the decision depends on, besides the way to each peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// Transfers use mapped memory (GASNET_SCI_EXTENDED).
@@ -80,13 +79,14 @@ impl Conditions {
 }
 
 impl Shortcuts {
-    /// Decides for the whole job. `reaches` gives the reach of each node by rank, this one included.
-    pub fn decide(conditions: &Conditions, reaches: impl Iterator<Item = Reach>) -> Shortcuts {
+    /// Decides for the whole job. `offsets` has, for each node by rank, this one included, the number to add to an address in its segment;
+    /// `None`: no address of this process reaches it.
+    pub fn decide(conditions: &Conditions, offsets: impl Iterator<Item = Option<usize>>) -> Shortcuts {
         let messages = conditions.messages();
         if !conditions.transfers() {
             return Shortcuts { messages, ..Shortcuts::default() };
         }
-        let offsets: Box<[usize]> = reaches.map(|reach| reach.offset().unwrap_or(FAR)).collect();
+        let offsets: Box<[usize]> = offsets.map(|offset| offset.unwrap_or(FAR)).collect();
         debug_assert!(offsets.iter().all(|offset| *offset == FAR || offset % 2 == 0), "maps begin on pages");
         let window = offsets.iter().take_while(|offset| **offset == 0).count() as u32;
         let whole = !offsets.contains(&FAR);
@@ -104,7 +104,7 @@ impl Shortcuts {
 mod tests {
     use super::*;
 
-    const MAPPED: [Reach; 4] = [Reach::Own, Reach::Mapped(0), Reach::Mapped(0), Reach::Mapped(0)];
+    const MAPPED: [Option<usize>; 4] = [Some(0); 4];
 
     fn all() -> Conditions {
         let properties = Properties {
@@ -140,19 +140,17 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_mapped_is_a_call_and_syncs_are() {
-        for far in [Reach::Messages, Reach::Kernel(7), Reach::Network] {
-            let reaches = [Reach::Mapped(0), Reach::Own, far, Reach::Mapped(0), Reach::Mapped(0x2000)];
-            let shortcuts = Shortcuts::decide(&all(), reaches.into_iter());
-            assert_eq!((shortcuts.window, &shortcuts.offsets[..]), (2, &[0, 0, FAR, 0, 0x2000][..]), "{far:?}");
-            assert!(!shortcuts.whole && shortcuts.queued == usize::MAX - 1, "{shortcuts:?}");
-            assert!(shortcuts.few > 0 && shortcuts.messages, "the mapped ones stay inline: {shortcuts:?}");
-        }
+        let offsets = [Some(0), Some(0), None, Some(0), Some(0x2000)];
+        let shortcuts = Shortcuts::decide(&all(), offsets.into_iter());
+        assert_eq!((shortcuts.window, &shortcuts.offsets[..]), (2, &[0, 0, FAR, 0, 0x2000][..]));
+        assert!(!shortcuts.whole && shortcuts.queued == usize::MAX - 1, "{shortcuts:?}");
+        assert!(shortcuts.few > 0 && shortcuts.messages, "the mapped ones stay inline: {shortcuts:?}");
     }
 
     #[test]
     fn without_a_window_each_peer_has_its_offset() {
-        let reaches = [Reach::Mapped(0x1000), Reach::Own, Reach::Mapped(0usize.wrapping_sub(0x3000))];
-        let shortcuts = Shortcuts::decide(&all(), reaches.into_iter());
+        let offsets = [Some(0x1000), Some(0), Some(0usize.wrapping_sub(0x3000))];
+        let shortcuts = Shortcuts::decide(&all(), offsets.into_iter());
         assert_eq!((shortcuts.window, shortcuts.whole), (0, true));
         assert_eq!(&shortcuts.offsets[..], [0x1000, 0, 0usize.wrapping_sub(0x3000)]);
     }

@@ -103,6 +103,8 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn publish(&self, offset: usize, value: u64);
     /// As [`RemoteMap::publish`], 4 bytes (`offset` a multiple of 4).
     fn publish32(&self, offset: usize, value: u32);
+    /// True if the segment is on another host: payload is put and got by [`RemoteRead::start_put`] and `start_get`, which are complete later.
+    fn is_far(&self) -> bool;
     /// First byte, where stores may go by address, in the order that [`RemoteMap::packet`] and [`RemoteMap::publish`] promise.
     /// `None`: there is no such address.
     fn place(&self) -> Option<*mut u8>;
@@ -139,8 +141,6 @@ pub trait RemoteRead: RemoteMap {
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError>;
     /// First byte, if payload may be loaded and stored by address. Never make a reference to it.
     fn memory(&self) -> Option<*mut u8>;
-    /// True if the segment is on another host: puts and gets are started, and are complete later. [`RemoteRead::read`] fails.
-    fn is_far(&self) -> bool;
     /// Starts a put to a far segment. `done` is raised by 1, with Release, when every byte is in place. `lasting`: the source
     /// stays as it is until then; else the call returns when the source is free. Runs no handlers. `NotMapped`: the segment is near.
     ///

@@ -346,6 +346,10 @@ impl RemoteMap for HeapRemote {
         self.0.view.len()
     }
 
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// In models this is the address of the bytes that readers look at. What goes there by address is not seen, so models store
     /// by offset what their clients fill.
     fn place(&self) -> Option<*mut u8> {
@@ -404,10 +408,6 @@ impl super::RemoteRead for HeapRemote {
 
     fn memory(&self) -> Option<*mut u8> {
         None
-    }
-
-    fn is_far(&self) -> bool {
-        false
     }
 
     unsafe fn start_put(

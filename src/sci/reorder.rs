@@ -216,6 +216,10 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
         self.push(offset, Store::Packet(head, body.to_vec()));
     }
 
+    fn is_far(&self) -> bool {
+        self.inner.is_far()
+    }
+
     fn place(&self) -> Option<*mut u8> {
         None // stores by address would not be seen
     }

@@ -135,10 +135,10 @@ pub(super) fn inside<A: Adapter>(
     len: usize,
     name: impl Fn() -> String,
 ) -> Result<(), Error> {
-    if len == 0 || am.segments().holds(node, addr, len) {
+    if len == 0 || am.table().holds(node, addr, len) {
         return Ok(());
     }
-    let (base, size) = am.segments().bounds(node);
+    let (base, size) = am.table().bounds(node);
     bad_arg(format_args!(
         "{}, [{addr:#x}, +{len}), is outside the segment of node {node}: [{base:#x}, +{size})",
         name()

@@ -23,8 +23,9 @@ use crate::am::Am;
 use crate::am::library::Library;
 use crate::base::config::{Config, VIS_CMA_MIN};
 use crate::base::error::Error;
+use crate::peers::kernel;
 use crate::sci::cma::Batch;
-use crate::sci::{Adapter, RemoteRead};
+use crate::sci::{Adapter, RemoteRead, process};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::verbs::{Begun, Flags, Target};
 use crate::xfer::{Completion, Engines};
@@ -205,22 +206,26 @@ impl Vis {
         }
         let packer = Packer { vis: self, am, rma, target, call, op: c.counts };
         let tiny = what.total() / what.runs() < VIS_CMA_MIN;
-        let by_kernel = rma.is_native() && am.reaches_unmapped(node) && !(tiny && self.pack);
+        let kernel = am.table().kernel(node).filter(|_| rma.is_native() && !(tiny && self.pack));
+        let by_kernel = |runs: &mut dyn Iterator<Item = Run>| match kernel {
+            Some(way) => self.by_kernel(am, (node, way), call, runs),
+            None => Ok(false),
+        };
         match what {
             What::Vector(to, from) => {
-                if by_kernel && self.by_kernel(am, node, call, joined(vector_runs(to, from)))? {
+                if by_kernel(&mut joined(vector_runs(to, from)))? {
                     return Ok(Begun::Complete);
                 }
                 packer.start(joined(vector_runs(to, from)))?;
             }
             What::Indexed(to, from) => {
-                if by_kernel && self.by_kernel(am, node, call, joined(indexed_runs(*to, *from)))? {
+                if by_kernel(&mut joined(indexed_runs(*to, *from)))? {
                     return Ok(Begun::Complete);
                 }
                 packer.start(joined(indexed_runs(*to, *from)))?;
             }
             What::Strided(section) => {
-                if by_kernel && self.by_kernel(am, node, call, section.runs())? {
+                if by_kernel(&mut section.runs())? {
                     return Ok(Begun::Complete);
                 }
                 packer.start(section.runs())?;
@@ -247,28 +252,31 @@ impl Vis {
     fn by_kernel<A: Adapter>(
         &self,
         am: &Am<A>,
-        node: u32,
+        (node, way): (u32, &process::Access),
         call: Verb,
-        runs: impl Iterator<Item = Run>,
+        runs: &mut dyn Iterator<Item = Run>,
     ) -> Result<bool, Error> {
         let mut batch = Batch::default();
+        let send = |batch: &mut Batch| {
+            let bytes = batch.bytes();
+            self.note(call, Movement::Kernel, bytes);
+            // SAFETY: the client promises memory that is readable for a put and writable for a get.
+            let moved = unsafe { kernel::transfer(way, node, call.is_put(), batch) }?;
+            if moved {
+                am.count_kernel(bytes);
+            }
+            batch.clear();
+            Ok::<_, Error>(moved)
+        };
         for run in runs {
             let (remote, local) = if call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
-            am.segments().check(node, remote, run.len)?;
-            if batch.is_full() && !self.send_batch(am, node, call, &mut batch)? {
+            am.table().check(node, remote, run.len)?;
+            if batch.is_full() && !send(&mut batch)? {
                 return Ok(false);
             }
             batch.push(local, remote, run.len);
         }
-        self.send_batch(am, node, call, &mut batch)
-    }
-
-    fn send_batch<A: Adapter>(&self, am: &Am<A>, node: u32, call: Verb, batch: &mut Batch) -> Result<bool, Error> {
-        self.note(call, Movement::Kernel, batch.bytes());
-        // SAFETY: the client promises memory that is readable for a put and writable for a get.
-        let moved = unsafe { am.move_unmapped(node, call.is_put(), batch) }?;
-        batch.clear();
-        Ok(moved)
+        send(&mut batch)
     }
 }
 
@@ -280,9 +288,5 @@ where
     A: Adapter<Remote: RemoteRead>,
 {
     let node = to.rank();
-    if node == am.me() {
-        return Some(0);
-    }
-    let (map, base) = am.segments().map(node).filter(|_| rma.is_native())?;
-    Some((map.memory()? as usize).wrapping_sub(base))
+    am.table().offset(node).filter(|_| rma.is_native() || node == am.me())
 }

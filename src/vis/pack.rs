@@ -127,7 +127,7 @@ where
         let mut packet = Packet::default();
         for run in runs {
             let (remote, local) = if self.call.is_put() { (run.to, run.from) } else { (run.from, run.to) };
-            self.am.segments().check(self.target.rank(), remote, run.len)?;
+            self.am.table().check(self.target.rank(), remote, run.len)?;
             if run.len > self.vis.chunk || !(self.vis.pack || self.vis.gather) {
                 self.alone(remote, local, run.len)?;
             } else {
@@ -258,7 +258,7 @@ fn check_groups<A: Adapter>(am: &Am<A>, words: &[u64], bytes: usize, source: u32
             corrupt(source, "packet whose pieces make no sense")
         };
         left -= group.len * group.count;
-        if !group.places().all(|place| am.segments().holds(am.me(), place, group.len)) {
+        if !group.places().all(|place| am.table().holds(am.me(), place, group.len)) {
             corrupt(source, "packet with a piece outside the segment");
         }
     }

@@ -1,13 +1,14 @@
-//! One-sided transfers: put, get, memset (contract: extended.md), in two implementations behind one interface.
+//! One-sided transfers: put, get, memset (contract: extended.md). `Rma::begin` asks the table of peers for the way, once, and takes it.
 //!
 //! | module | how bytes move |
 //! |---|---|
-//! | `native` | by loads and stores in the peer's mapped segment; memory that is not mapped (EVERYTHING) by process_vm_readv/writev, and as in `ref` if the kernel refuses |
+//! | `mapped` | by loads and stores in the peer's mapped segment |
+//! | `peers::kernel` | memory that is not mapped (EVERYTHING): by process_vm_readv/writev, and by messages if the kernel refuses |
 //! | `far` | to segments on other hosts: by the adapter's network, complete later |
 //! | `reference` | `ref`, the reference Extended API: nothing but Active Messages |
 //! | `overlap` | long transfers of mapped memory, by the DMA engine's thread, if the user asks for one |
 //!
-//! The header does `native` transfers of mapped memory inline and calls here for the rest.
+//! The header does transfers of mapped memory inline and calls here for the rest.
 //!
 //! Each transfer is counted by an operation (`op`). The caller knows it as an event, or by a set of its thread (`event`).
 //!
@@ -19,9 +20,9 @@ pub mod counted;
 pub mod event;
 mod far;
 pub mod home;
+mod mapped;
 #[cfg(all(test, loom))]
 mod models;
-pub mod native;
 pub mod op;
 pub mod overlap;
 pub mod reference;
@@ -34,7 +35,9 @@ use crate::am::Am;
 pub use crate::am::source::Landing;
 use crate::am::source::Source;
 use crate::base::error::Error;
-use crate::sci::{Adapter, RemoteRead};
+use crate::peers::kernel;
+use crate::peers::table::Way;
+use crate::sci::{Adapter, RemoteRead, process};
 use crate::verbs::{Begun, Flags, Local, Target};
 pub use counted::{Completion, Counted};
 use overlap::Overlap;
@@ -101,12 +104,15 @@ impl Rma {
     {
         let node = to.rank();
         let ways = Ways {
-            queue: |overlap: &Overlap| overlap.put(am, node, address, source, c),
-            native: || native::put(am, node, address, source),
-            far: || far::put(am, node, address, source, c),
+            queue: |overlap: &Overlap, to| overlap.put(to, source, c),
+            own: || mapped::put_own(address, source),
+            mapped: |map: &A::Remote, offset| mapped::put(map, offset, source),
+            network: |map: &A::Remote, offset| far::put(map, offset, source, c),
+            // SAFETY: `Source` promises that its bytes are readable.
+            kernel: |way: &process::Access| unsafe { kernel::write(way, node, address, source.ptr(), source.len()) },
             messages: || reference::put(am, node, address, source, c.counts),
         };
-        self.begin(am, node, source.len(), flags, c.local, ways)
+        self.begin(am, (node, address, source.len()), flags, c.local, ways)
     }
 
     /// Starts reading from `address` of the target.
@@ -125,12 +131,15 @@ impl Rma {
     {
         let node = from.rank();
         let ways = Ways {
-            queue: |overlap: &Overlap| overlap.get(am, node, address, to, c.counts),
-            native: || native::get(am, node, address, to),
-            far: || far::get(am, node, address, to, c.counts),
+            queue: |overlap: &Overlap, from: *mut u8| overlap.get(from, to, c.counts),
+            own: || mapped::get_own(address, to),
+            mapped: |map: &A::Remote, offset| mapped::get(map, offset, to),
+            network: |map: &A::Remote, offset| far::get(map, offset, to, c.counts),
+            // SAFETY: `Landing` promises that its bytes are writable.
+            kernel: |way: &process::Access| unsafe { kernel::read(way, node, address, to.ptr(), to.len()) },
             messages: || reference::get(am, node, address, to, c.counts),
         };
-        self.begin(am, node, to.len(), flags, c.local, ways)
+        self.begin(am, (node, address, to.len()), flags, c.local, ways)
     }
 
     /// Starts reading `len` bytes, 1 to 8, from `address` of the target into the operation's own word
@@ -170,44 +179,66 @@ impl Rma {
     {
         let node = to.rank();
         let ways = Ways {
-            queue: |_: &Overlap| Ok(false), // no bytes of the caller's to leave alone: it would gain nothing
-            native: || native::set(am, node, address, byte, len),
-            far: || Ok(false), // one message sets any length
+            queue: |_: &Overlap, _| false, // no bytes of the caller's to leave alone: it would gain nothing
+            own: || mapped::set_own(address, byte, len),
+            mapped: |map: &A::Remote, offset| mapped::set(map, offset, byte, len),
+            network: |_: &A::Remote, _| Ok(false), // one message sets any length; the others would carry every byte
+            kernel: |_: &process::Access| Ok(false),
             messages: || reference::set(am, node, address, byte, len, c.counts),
         };
-        self.begin(am, node, len, flags, c.local, ways)
+        self.begin(am, (node, address, len), flags, c.local, ways)
     }
 
-    /// Tries the paths in the same order for all verbs. Our own memory is never reached by messages.
+    /// Takes the way to the peer's memory. Our own memory is never reached by messages.
     #[inline(always)]
-    fn begin<A: Adapter>(
+    fn begin<A>(
         &self,
         am: &Am<A>,
-        node: u32,
-        len: usize,
+        (node, address, len): (u32, usize, usize),
         flags: Flags,
         local: Local,
         ways: Ways<
-            impl FnOnce(&Overlap) -> Result<bool, Error>,
-            impl FnOnce() -> Result<bool, Error>,
-            impl FnOnce() -> Result<bool, Error>,
+            impl FnOnce(&Overlap, *mut u8) -> bool,
+            impl FnOnce(),
+            impl FnOnce(&A::Remote, usize) -> Result<(), Error>,
+            impl FnOnce(&A::Remote, usize) -> Result<bool, Error>,
+            impl FnOnce(&process::Access) -> Result<bool, Error>,
             impl FnOnce() -> Result<(), Error>,
         >,
-    ) -> Result<Begun, Error> {
+    ) -> Result<Begun, Error>
+    where
+        A: Adapter<Remote: RemoteRead>,
+    {
         if len == 0 {
             return Ok(Begun::Complete);
         }
+        let (way, offset) = am.table().at(node, address, len)?;
         if local != Local::AtReturn
-            && let Some(overlap) = &self.overlap
-            && (ways.queue)(overlap)?
+            && let Some(overlap) = self.overlap.as_ref().filter(|overlap| overlap.takes(len))
+            && let Some(memory) = way.memory(offset)
+            && (ways.queue)(overlap, memory)
         {
             return Ok(Begun::InFlight);
         }
-        if (self.native || node == am.me()) && (ways.native)()? {
-            return Ok(Begun::Complete);
-        }
-        if self.native && (ways.far)()? {
-            return Ok(Begun::InFlight);
+        let begun = match way {
+            Way::Own => {
+                (ways.own)();
+                Some(Begun::Complete)
+            }
+            _ if !self.native => None,
+            Way::Mapped(map) => {
+                (ways.mapped)(map, offset)?;
+                Some(Begun::Complete)
+            }
+            Way::Network(map) => (ways.network)(map, offset)?.then_some(Begun::InFlight),
+            Way::Kernel(way) => (ways.kernel)(way)?.then(|| {
+                am.count_kernel(len);
+                Begun::Complete
+            }),
+            Way::Messages => None,
+        };
+        if let Some(begun) = begun {
+            return Ok(begun);
         }
         if flags.has(Flags::IMMEDIATE) && !am.has_room(node)? {
             return Ok(Begun::Refused);
@@ -217,14 +248,18 @@ impl Rma {
     }
 }
 
-/// The paths that a transfer may take. All but the last return whether they took it.
-struct Ways<Q, N, F, M> {
-    /// To the DMA engine, if the caller leaves its memory alone.
+/// What a verb does on each way. Those that return `bool` say whether they have done it; else messages go.
+struct Ways<Q, O, P, N, K, M> {
+    /// To the DMA engine, if the caller leaves its memory alone. The pointer is the peer's memory.
     queue: Q,
-    /// At once, by loads and stores or by the kernel.
-    native: N,
+    /// In this node's own memory.
+    own: O,
+    /// At once, by loads and stores. The number is the offset in the map.
+    mapped: P,
     /// By the adapter, to another host.
-    far: F,
+    network: N,
+    /// At once, by the kernel.
+    kernel: K,
     /// By messages.
     messages: M,
 }

@@ -9,12 +9,10 @@
 use super::op::Op;
 use super::table::Table;
 use super::{Completion, Counted, Landing};
-use crate::am::Am;
 use crate::am::source::Source;
-use crate::base::error::Error;
 use crate::base::log;
+use crate::sci::SciError;
 use crate::sci::engine::{Engine, Work};
-use crate::sci::{Adapter, RemoteRead, SciError};
 use crate::sync::{AtomicU32, Ordering};
 use crate::verbs::Local;
 
@@ -42,56 +40,22 @@ impl Overlap {
         self.min
     }
 
-    /// Queues a put whose source stays as it is until the copy is made. False: nothing was queued.
-    pub(super) fn put<A>(
-        &self,
-        am: &Am<A>,
-        node: u32,
-        address: usize,
-        source: Source,
-        c: Completion<'_>,
-    ) -> Result<bool, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
-        let Some(to) = self.place(am, node, address, source.len())? else { return Ok(false) };
+    /// True if a transfer of `len` bytes is for the engine.
+    pub(super) fn takes(&self, len: usize) -> bool {
+        len >= self.min
+    }
+
+    /// Queues a put to the peer's memory at `to`, whose source stays as it is until the copy is made. False: nothing was queued.
+    pub(super) fn put(&self, to: *mut u8, source: Source, c: Completion<'_>) -> bool {
         // SAFETY: the caller of a bulk put promises that the source stays readable (contract: extended.md §3); the target was
         // checked.
-        Ok(unsafe { self.queue(source.ptr(), to, source.len(), c) })
+        unsafe { self.queue(source.ptr(), to, source.len(), c) }
     }
 
-    /// Queues a get. False: nothing was queued.
-    pub(super) fn get<A>(
-        &self,
-        am: &Am<A>,
-        node: u32,
-        address: usize,
-        to: Landing,
-        c: Counted<'_>,
-    ) -> Result<bool, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
-        let Some(from) = self.place(am, node, address, to.len())? else { return Ok(false) };
+    /// Queues a get from the peer's memory at `from`. False: nothing was queued.
+    pub(super) fn get(&self, from: *const u8, to: Landing, c: Counted<'_>) -> bool {
         // SAFETY: the source was checked; `Landing` promises that the target is writable until the operation is done.
-        Ok(unsafe { self.queue(from, to.ptr(), to.len(), Completion { counts: c, local: Local::Later }) })
-    }
-
-    /// The address in this process of the peer's side: `len` bytes at `address` of `node`. `None` if it is not mapped, or `len`
-    /// is too short for the engine.
-    fn place<A>(&self, am: &Am<A>, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
-        if len < self.min {
-            return Ok(None);
-        }
-        if node == am.me() {
-            return Ok(Some(address as *mut u8)); // valid by the client's promise (contract: extended.md §1)
-        }
-        am.segments().check(node, address, len)?;
-        let mapped = am.segments().map(node);
-        Ok(mapped.and_then(|(map, base)| Some(map.memory()?.wrapping_add(address - base))))
+        unsafe { self.queue(from, to.ptr(), to.len(), Completion { counts: c, local: Local::Later }) }
     }
 
     /// # Safety

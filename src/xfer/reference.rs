@@ -66,11 +66,10 @@ fn word(value: usize) -> u64 {
     value as u64
 }
 
-/// Starts a put.
+/// Starts a put. The range was checked, as for the other two.
 pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c: Counted<'_>) -> Result<(), Error> {
     if source.len() <= 8 && !source.is_empty() {
         // A Short is one line. A Long writes one more line at the target and has twice as much to look up.
-        am.segments().check(node, address, source.len())?;
         c.op.start();
         let ids = u64::from(c.id.bits()) | (source.len() as u64) << 32;
         return am.request_short(node, RMA_PUT_WORD, Args::of(&[word(address), source.word(), ids], 6));
@@ -87,9 +86,8 @@ pub fn put<A: Adapter>(am: &Am<A>, node: u32, address: usize, source: Source, c:
 
 /// Starts a get.
 pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Counted<'_>) -> Result<(), Error> {
-    am.segments().check(node, address, to.len())?;
     // In EVERYTHING a Long reply may have to be streamed; Mediums do as well.
-    let direct = am.segments().is_segment(am.me(), to.ptr() as usize, to.len());
+    let direct = am.table().is_segment(am.me(), to.ptr() as usize, to.len());
     let (handler, most) = if direct { (RMA_GET_LONG, MAX_LONG) } else { (RMA_GET, MAX_MEDIUM) };
     let mut at = 0;
     while at < to.len() {
@@ -113,7 +111,6 @@ pub fn set<A: Adapter>(
     len: usize,
     c: Counted<'_>,
 ) -> Result<(), Error> {
-    am.segments().check(node, address, len)?;
     c.op.start();
     let ids = u64::from(c.id.bits()) | u64::from(byte) << 32;
     am.request_short(node, RMA_SET, Args::of(&[word(address), word(len), ids], 6))
@@ -194,7 +191,7 @@ pub fn on_set<A: Adapter>(
 }
 
 fn check_own<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize) {
-    if !am.segments().holds(am.me(), address, len) {
+    if !am.table().holds(am.me(), address, len) {
         corrupt(token.source(), "transfer outside the segment");
     }
 }

@@ -15,6 +15,7 @@ use crate::coll::operator::Operator;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::team::Members;
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Mapped, Setting};
+use crate::peers::places::Places;
 use crate::sci::heap::Heap;
 use crate::sci::{NodeId, Placement, RemoteSegment};
 use crate::testkit::shipping::{Apart, Paired, Together};
@@ -68,7 +69,7 @@ fn members<A: Kit + Mapped>(hosts: &[u32], maps: bool) -> &'static [Member<A>] {
             am: &member.node.am,
             region: regions[me].1.clone(),
             landings: landings[me].clone(),
-            reach: MemberReach::new(nodes, maps.then_some(connect)).on_hosts(me as u32, hosts.into()),
+            reach: MemberReach::new(me as u32, nodes, Arc::new(Places::on(hosts)), maps.then_some(connect)),
             area,
             threaded: false,
             debug: false,

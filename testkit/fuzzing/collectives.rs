@@ -11,11 +11,13 @@ use crate::coll::combine::{Combine, Reduction};
 use crate::coll::operator::{Number, Operation, Operator};
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
+use crate::peers::places::Places;
 use crate::sci::fickle;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteSegment};
 use crate::testkit::world::Shape;
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of a member's destination, and of its source.
@@ -98,7 +100,7 @@ fn members(seats: &'static [Seat], area: Area, direct: bool, debug: bool) -> Vec
             am,
             region: seat.coll.region.clone(),
             landings: seat.coll.landings.clone(),
-            reach: MemberReach::new(nodes, direct.then_some(connect)),
+            reach: MemberReach::new(0, nodes, Arc::new(Places::on(&[0])), direct.then_some(connect)),
             area,
             threaded: false,
             debug,

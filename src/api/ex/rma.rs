@@ -444,7 +444,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_check_transfer(
         if address.is_null() {
             return bad_arg(format_args!("NULL for the remote side of {nbytes} bytes"));
         }
-        on.am.segments().check(node, address as usize, nbytes)
+        on.am.table().check(node, address as usize, nbytes)
     };
     if let Err(error) = checked() {
         // SAFETY: the caller promises that `name` is a C string.

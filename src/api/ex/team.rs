@@ -112,7 +112,7 @@ fn check_scratch(parent: &gasneti_sci_tm_t, addr: *mut c_void, size: usize) -> R
         size <= segment.size && offset <= segment.size - size
     });
     if !bound {
-        job.am().segments().check(job.rank(), addr as usize, size)?;
+        job.am().table().check(job.rank(), addr as usize, size)?;
     }
     Ok(())
 }

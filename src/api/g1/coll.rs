@@ -311,7 +311,7 @@ fn check(am: &Am<Host>, call: &Call, place: &ImagePlace) -> Result<(), Error> {
     {
         if call.has(flag) {
             for address in addresses.iter() {
-                if let Err(error) = am.segments().check(am.me(), *address, len) {
+                if let Err(error) = am.table().check(am.me(), *address, len) {
                     return bad_arg(format_args!("GASNET_COLL_{name}_IN_SEGMENT: {error}"));
                 }
             }

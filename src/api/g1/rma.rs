@@ -484,7 +484,7 @@ pub unsafe extern "C" fn gasneti_sci_check_range(
     let checked = || {
         let am = engines()?.am;
         check_node(am, node)?;
-        am.segments().check(node, address as usize, nbytes)
+        am.table().check(node, address as usize, nbytes)
     };
     if let Err(error) = checked() {
         // SAFETY: the caller promises that `name` is a C string.

@@ -7,15 +7,13 @@ use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
-use crate::am::segments::PeerSegment;
 use crate::base::config::Unmapped;
 use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
-use crate::sci::{
-    Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment,
-};
+use crate::peers::table::{PeerSegment, Way};
+use crate::sci::{Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
@@ -89,9 +87,7 @@ impl Job {
 
     /// Takes `[base, base + len)`, the client's own memory, as this node's segment (GASNet-EX). Once, where there is none.
     pub fn bind(&self, base: usize, len: usize) {
-        self.am
-            .segments()
-            .publish(self.rank, PeerSegment { base, len, segment: None, map: None, attached: false, kernel: None });
+        self.am.table().publish(self.rank, PeerSegment::unmapped(base, len, false, Way::Own));
     }
 
     /// Tells the members of a team of the segment that is bound here, if one is given, and learns of theirs. Blocks until all
@@ -103,12 +99,10 @@ impl Job {
         let mine = self.segment_words(base, len);
         for (member, [base, len, card @ ..]) in coll.collect(&team, mine).into_iter().enumerate() {
             let (node, base, len) = (team.cells.rank(member), base as usize, len as usize);
-            let is_new = node != self.rank && self.am.segments().of(node).is_none();
+            let is_new = node != self.rank && self.am.table().of(node).is_none();
             if len > 0 && is_new && base.checked_add(len).is_some() {
-                let kernel = self.way(node, card).ok();
-                self.am
-                    .segments()
-                    .publish(node, PeerSegment { base, len, segment: None, map: None, attached: false, kernel });
+                let way = self.way(node, card).map_or(Way::Messages, Way::Kernel);
+                self.am.table().publish(node, PeerSegment::unmapped(base, len, false, way));
             }
         }
         coll.collect(&team, [0]); // nobody returns before all know
@@ -120,9 +114,9 @@ impl Job {
         if self.client.everything {
             return None;
         }
-        let segment = self.am.segments().of(node).filter(|s| s.len > 0)?;
+        let segment = self.am.table().of(node).filter(|s| s.len > 0)?;
         let (base, len) = (segment.base, segment.len);
-        let near = segment.attached && segment.map.is_some() && self.supernode(node) == self.supernode(self.rank);
+        let near = segment.attached && segment.way.map().is_some() && self.supernode(node) == self.supernode(self.rank);
         let here = match &self.segments.get() {
             _ if node == self.rank => base,
             Some(infos) if near => base.wrapping_add(infos[node as usize].offset),
@@ -159,7 +153,7 @@ impl Job {
         let (own, segments) = self.exchange_segments(size)?;
         let infos = segments.iter().enumerate().map(|(p, segment)| self.info(p as u32, segment, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
-        self.am.segments().set(segments, self.client.everything);
+        self.am.table().set(segments, self.client.everything);
         hook(own.base, own.len);
         Ok(())
     }
@@ -210,7 +204,7 @@ impl Job {
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
             let is_peer = p as u32 != self.rank && !self.adapter.is_far(NodeId(p as u16));
-            !is_peer || segment.len == 0 || segment.map.as_ref().is_some_and(|map| map.memory().is_some())
+            !is_peer || segment.len == 0 || segment.way.memory(0).is_some()
         };
         let maps_all = segments.iter().enumerate().all(is_reached);
         let [kernel, namespaces, refused] = ways.words();
@@ -289,13 +283,13 @@ impl Job {
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
             let SegmentInfo { base, len, .. } = own;
-            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, kernel: None });
+            return Ok(PeerSegment::unmapped(base, len, true, Way::Own));
         }
         let is_hidden = self.hides(node);
         if len == 0 {
             // In EVERYTHING all memory is the segment, and none of it is mapped.
             let kernel = if self.client.everything { ways.note(self.way(node, card)) } else { None };
-            return Ok(PeerSegment { base: 0, len, segment: None, map: None, attached: true, kernel });
+            return Ok(PeerSegment::unmapped(0, len, true, kernel.map_or(Way::Messages, Way::Kernel)));
         }
         if !is_possible(base, len, self.place(node)) {
             return Err(Error::resource(format_args!(
@@ -305,14 +299,14 @@ impl Job {
         if self.adapter.is_far(NodeId(node as u16)) && self.config.native {
             let segment = self.adapter.far_segment(NodeId(node as u16), PAYLOAD, len)?;
             let map = segment.map(0, len, Placement::Anywhere)?;
-            return Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, kernel: None });
+            return Ok(PeerSegment { base, len, attached: true, way: Way::through(map), segment: Some(segment) });
         }
         if is_hidden {
-            return Ok(PeerSegment { base, len, segment: None, map: None, attached: true, kernel: None });
+            return Ok(PeerSegment::unmapped(base, len, true, Way::Messages));
         }
         let segment = self.adapter.connect(NodeId(node as u16), PAYLOAD, CONNECT)?;
         let map = segment.map(0, len, self.place(node))?;
-        Ok(PeerSegment { base, len, segment: Some(segment), map: Some(map), attached: true, kernel: None })
+        Ok(PeerSegment { base, len, attached: true, way: Way::through(map), segment: Some(segment) })
     }
 
     fn info(&self, node: u32, segment: &PeerSegment<Host>, own: SegmentInfo) -> SegmentInfo {
@@ -322,8 +316,8 @@ impl Job {
         if node == self.rank {
             return own;
         }
-        let here = segment.map.as_ref().filter(|_| self.supernode(node) == self.supernode(self.rank));
-        let offset = here.and_then(|map| map.memory()).map_or(0, |at| at.addr().wrapping_sub(segment.base));
+        let here = segment.way.memory(0).filter(|_| self.supernode(node) == self.supernode(self.rank));
+        let offset = here.map_or(0, |at| at.addr().wrapping_sub(segment.base));
         SegmentInfo { base: segment.base, len: segment.len, offset }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::base::config::Config;
 use crate::base::error::Error;
-use crate::job::places::Places;
+use crate::peers::places::Places;
 use crate::sci::hosts::Hosts;
 use crate::sci::{Host, IS_TIMED};
 use crate::supervise::JobHeader;

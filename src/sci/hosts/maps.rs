@@ -129,6 +129,11 @@ impl RemoteMap for HostsMap {
         }
     }
 
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        matches!(self.place, Place::Far(_))
+    }
+
     fn place(&self) -> Option<*mut u8> {
         match &self.place {
             Place::Near(map) => map.place(),
@@ -203,11 +208,6 @@ impl RemoteRead for HostsMap {
             Place::Near(map) => map.memory(),
             Place::Far(_) => None,
         }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        matches!(self.place, Place::Far(_))
     }
 
     unsafe fn start_put(

@@ -110,11 +110,6 @@ impl RemoteRead for ShmRemote {
         Some(self.span.base())
     }
 
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        false
-    }
-
     unsafe fn start_put(
         &self,
         _offset: usize,
@@ -141,6 +136,11 @@ impl RemoteMap for ShmRemote {
     #[inline(always)]
     fn len(&self) -> usize {
         self.span.len()
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        false
     }
 
     fn place(&self) -> Option<*mut u8> {

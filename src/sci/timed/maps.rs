@@ -155,6 +155,11 @@ impl<A: Adapter> RemoteMap for TimedMap<A> {
         self.send(now(), once((Packet::Piece, 1)), offset, Store::Publish32(value), 4, 0.0);
     }
 
+    /// Timing mode is for one host.
+    fn is_far(&self) -> bool {
+        false
+    }
+
     /// Rule 1.
     fn place(&self) -> Option<*mut u8> {
         None
@@ -227,11 +232,6 @@ impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
     /// Rule 1.
     fn memory(&self) -> Option<*mut u8> {
         None
-    }
-
-    /// Timing mode is for one host.
-    fn is_far(&self) -> bool {
-        false
     }
 
     unsafe fn start_put(

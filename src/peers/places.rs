@@ -41,6 +41,19 @@ impl Places {
         Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes, locals: header.local_count() }
     }
 
+    /// Of nodes on the given hosts, by rank, each a supernode; this node is on the first one.
+    #[cfg(any(test, fuzzing))]
+    pub fn on(hosts: &[u32]) -> Places {
+        let is_one = hosts.iter().all(|host| *host == 0);
+        let locals = hosts.iter().filter(|host| **host == hosts[0]).count() as u32;
+        Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes: Supernodes::Apart, locals }
+    }
+
+    /// True if all nodes are on one host.
+    pub fn is_one_host(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
     /// The host of `node`. Hosts are numbered in the order of their first nodes.
     pub fn host(&self, node: u32) -> u32 {
         self.hosts.get(node as usize).copied().unwrap_or(0)
