@@ -53,7 +53,7 @@ impl Node {
         map.store(4096, &[lap; 16]);
         map.barrier();
         map.publish(0, lap);
-        self.peer.trigger_if_armed();
+        self.peer.stored();
     }
 
     /// Sleeps until `lap` has come, and checks what came before it.

@@ -86,7 +86,7 @@ impl Node {
             self.meet(NEWS, lap);
             self.map.publish(NEWS, lap);
             self.map.barrier();
-            self.peer.trigger_if_armed();
+            self.peer.stored();
             self.map.publish(SENT, lap);
         }
     }

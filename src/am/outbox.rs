@@ -300,7 +300,7 @@ impl<A: Adapter> Reserved<'_, A> {
         let Reserved { peer, outbox, taken, what } = self;
         peer.commit(&outbox, layout, taken, me as usize, meta, words);
         drop(outbox); // other threads need not wait for the system call that wakes the peer
-        peer.bell.trigger_for(what);
+        peer.bell.stored_for(what);
     }
 
     /// [`Self::commit`] of a request of which all but the meta word is stored.

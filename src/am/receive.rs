@@ -356,7 +356,7 @@ impl<A: Adapter> Inbox<A> {
         // ORDERING: Release (publish) ↔ Acquire in `retire`.
         let credit = u64::from(consumed) | u64::from(from.replied_to.get()) << 32;
         way.control.publish(self.layout.credit(self.me), credit);
-        way.bell.trigger_if_armed();
+        way.bell.stored();
         Counters::add(&self.counters.credits, 1);
     }
 
@@ -435,7 +435,7 @@ impl<A: Adapter> Inbox<A> {
             let way = &am.peers[peer];
             // ORDERING: Release (publish) ↔ Acquire in `Am::reply_space`: our looks at the bytes come before they are reused.
             way.control.publish(self.layout.reply_credit(self.me), done);
-            way.bell.trigger_if_armed();
+            way.bell.stored();
         }
     }
 }

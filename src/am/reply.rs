@@ -168,7 +168,7 @@ impl<A: Adapter> Am<A> {
         }
         way.control.publish32(self.layout.ready(self.me as usize) + 4, from.replies_sent.get().wrapping_add(1));
         way.mark_exist(&self.layout, self.me as usize);
-        way.bell.trigger_if_armed();
+        way.bell.stored();
     }
 
     /// [`Self::commit_reply`] of a reply of which all but the meta word is stored. If the handler still holds a buffer that the
@@ -200,7 +200,7 @@ impl<A: Adapter> Am<A> {
     pub(crate) fn announce_count(&self, peer: usize) {
         let way = &self.peers[peer];
         way.mark_exist(&self.layout, self.me as usize);
-        way.bell.trigger_if_armed();
+        way.bell.stored();
     }
 }
 

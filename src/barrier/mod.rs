@@ -147,7 +147,7 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         // ORDERING: Release (publish) ↔ Acquire in `arrival`.
         peer.control.barrier();
         peer.control.publish(self.layout.barrier(parity, self.me as usize), word);
-        peer.bell.trigger_if_armed();
+        peer.bell.stored();
         self.settle(); // this node may compute for long after a notify
     }
 

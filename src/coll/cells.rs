@@ -204,7 +204,7 @@ impl<A: Adapter> Cells<A> {
                 }
                 map.barrier(); // rules 2 and 3
                 map.packet(at, word(seq, head), body);
-                am.peers.post(path.rank as usize).bell.trigger_if_armed();
+                am.peers.post(path.rank as usize).bell.stored();
             }
             None => {
                 let mut words = [0; 8];
@@ -330,7 +330,7 @@ impl<A: Adapter> Cells<A> {
                 map.store(at + 8, &words[1..]);
                 map.barrier(); // rule 3
                 map.publish(at, words[0]);
-                am.peers.post(path.rank as usize).bell.trigger_if_armed();
+                am.peers.post(path.rank as usize).bell.stored();
             }
             None => {
                 for (i, line) in words.chunks(8).enumerate().rev() {
@@ -355,7 +355,7 @@ impl<A: Adapter> Cells<A> {
             Some(map) => {
                 map.barrier(); // rule 3
                 map.publish(path.base + offset, word);
-                am.peers.post(path.rank as usize).bell.trigger_if_armed();
+                am.peers.post(path.rank as usize).bell.stored();
             }
             None => self.post(am, path.rank, path.base + offset, &[word]),
         }

@@ -148,7 +148,7 @@ impl<A: Adapter> Waiting<A> {
         // Relaxed: as the count in `wake_where`. Who serves stores it before its first look.
         let serves = |one: &AtomicU64| [MANY, key.number()].contains(&one.load(Ordering::Relaxed));
         if self.serving_for.iter().any(serves) {
-            self.bell.trigger_if_armed();
+            self.bell.stored();
         }
     }
 
@@ -184,7 +184,7 @@ impl<A: Adapter> Waiting<A> {
 
     /// Wakes the thread that serves, should it sleep, so that it polls. Allowed in any thread.
     pub fn ring(&self) {
-        self.bell.trigger_if_armed();
+        self.bell.stored();
     }
 
     /// As [`Self::wake`], all threads that wait for `key`: each finds something else than it waited for.
@@ -202,7 +202,7 @@ impl<A: Adapter> Waiting<A> {
         self.note();
         if self.threaded {
             self.sleepers.lock().iter().filter(|sleeper| is_meant(sleeper)).for_each(|one| self.unpark(one));
-            self.bell.trigger_if_armed();
+            self.bell.stored();
         }
     }
 
@@ -325,7 +325,7 @@ impl<A: Adapter> Waiting<A> {
         self.count.store(sleepers.len() as u32, Ordering::Relaxed); // Relaxed: a hint
         drop(sleepers);
         if me.berth.as_ref().is_some_and(|berth| interrupt.leave_berth(berth)) && !am.poll_whole() {
-            self.bell.trigger_if_armed(); // the thread that polls may be about to sleep
+            self.bell.stored(); // the thread that polls may be about to sleep
         }
         (found, me.woken.load(Ordering::Relaxed)) // Relaxed: behind the lock
     }

@@ -260,7 +260,7 @@ pub trait Interrupt: Send + Sync {
     fn wait(&self, timeout: Duration) -> bool;
 
     /// Takes a berth: a place where a thread of this node sleeps that waits for `what`, so that
-    /// [`RemoteInterrupt::trigger_for`] wakes it alone. `None`: all berths are taken, or there are none. What the thread waits for must be looked at after
+    /// [`RemoteInterrupt::stored_for`] wakes it alone. `None`: all berths are taken, or there are none. What the thread waits for must be looked at after
     /// this call.
     fn take_berth(&self, what: u32) -> Option<Berth>;
     /// Sleeps in the berth until called, or until `timeout`.
@@ -269,24 +269,25 @@ pub trait Interrupt: Send + Sync {
     fn leave_berth(&self, berth: &Berth) -> bool;
 }
 
-/// A peer's interrupt.
+/// A peer's interrupt, and what a sender says when it has stored something there.
 pub trait RemoteInterrupt: Clone + Send + Sync {
-    /// Wakes the peer if it is armed; otherwise one look at a cached line. Call after publishing.
+    /// What this node has stored for the peer is complete. A network sends it now. A peer that sleeps is woken; for one that does not, this is
+    /// one look at a cached line. Without this call what was stored may stay here.
     #[inline(always)]
-    fn trigger_if_armed(&self) {
-        self.trigger_for(0);
+    fn stored(&self) {
+        self.stored_for(0);
     }
-    /// True if [`RemoteInterrupt::trigger_if_armed`] would wake the peer.
+    /// As [`RemoteInterrupt::stored`], but a thread that sleeps in a berth for `what` is woken instead of the peer. 0: no such thread is
+    /// meant.
+    fn stored_for(&self, what: u32);
+    /// True if the peer sleeps, or what was stored must be sent: [`RemoteInterrupt::stored`] has something to do.
     fn is_armed(&self) -> bool;
-    /// Wakes the peer.
+    /// Wakes the peer, whether it sleeps or not, and sends what was stored.
     fn trigger(&self);
-    /// As [`RemoteInterrupt::trigger_if_armed`], but a thread that sleeps in a berth for `what` is woken instead of the peer. 0: no such
-    /// thread is meant.
-    fn trigger_for(&self, what: u32);
     /// Wakes a thread of this node, whose interrupt this is, that sleeps in `berth`.
     fn call(&self, berth: &Berth);
     /// The word that is not 0 while the peer is armed, if a look at it, behind a compiler fence, is all that
-    /// [`RemoteInterrupt::trigger_if_armed`] does then.
+    /// [`RemoteInterrupt::stored`] does then.
     fn sleep_word(&self) -> Option<*const u32>;
 }
 

@@ -181,7 +181,7 @@ fn connected<A: Adapter>([a, b]: &[A; 2], len: usize) -> Pair<A> {
 fn arrive<A: Adapter>([a, b]: &[A; 2], map: &A::Remote) {
     map.barrier();
     if b.wants_polls() {
-        b.connect_interrupt(a.node()).unwrap().trigger_if_armed();
+        b.connect_interrupt(a.node()).unwrap().stored();
         while b.progress(Effort::Thorough) | a.progress(Effort::Thorough) {}
     }
 }

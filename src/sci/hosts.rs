@@ -94,7 +94,7 @@ impl JobAdapter for Hosts {
         let own = PeerInterrupt::new(self.bell(self.node(), self.near.bell(self.node())?));
         let error =
             |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
-        far.start_thread(always, move || own.trigger_if_armed()).map_err(error)
+        far.start_thread(always, move || own.stored()).map_err(error)
     }
 }
 
@@ -259,9 +259,9 @@ impl RemoteInterrupt for HostsInterrupt {
     }
 
     #[inline(always)]
-    fn trigger_for(&self, what: u32) {
+    fn stored_for(&self, what: u32) {
         match self {
-            HostsInterrupt::Near(near) => near.trigger_for(what),
+            HostsInterrupt::Near(near) => near.stored_for(what),
             HostsInterrupt::Far { far, peer } => far.flush(*peer),
         }
     }

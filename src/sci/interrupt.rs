@@ -304,7 +304,7 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
     }
 
     #[inline(always)]
-    fn trigger_for(&self, what: u32) {
+    fn stored_for(&self, what: u32) {
         if self.is_armed() {
             self.ring(what);
         }

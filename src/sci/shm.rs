@@ -416,7 +416,7 @@ impl BellPlace for ShmBell {
         // Relaxed: set before anybody sleeps.
         let heavy = self.core.membarrier.load(Ordering::Relaxed) && linux::membarrier();
         if !heavy {
-            // ORDERING: full fence ↔ the sender's in `trigger_if_armed`: else both sides look too early. Where senders
+            // ORDERING: full fence ↔ the sender's in `stored`: else both sides look too early. Where senders
             // have none because membarrier worked when the job began, rule 4 of `interrupt` makes up for it.
             fence(Ordering::SeqCst);
         }

@@ -144,7 +144,7 @@ pub(super) fn a_published_word_follows_what_a_barrier_ordered<A: Adapter>(nodes:
                 map.barrier();
                 map.publish(0, lap);
                 if b.wants_polls() {
-                    peer.trigger_if_armed();
+                    peer.stored();
                 }
             }
             map.barrier();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 pub(super) fn an_interrupt_times_out<A: Adapter>([a, b]: [A; 2]) {
     let own = a.interrupt().unwrap();
     let peer = b.connect_interrupt(a.node()).unwrap();
-    peer.trigger_if_armed(); // nobody is armed: nothing happens
+    peer.stored(); // nobody is armed: nothing happens
     own.arm();
     assert!(!own.wait(Duration::ZERO));
     assert!(!own.wait(Duration::from_millis(1)));
     own.disarm();
     own.disarm(); // not armed: harmless
-    peer.trigger_if_armed();
+    peer.stored();
     own.arm();
     assert!(!own.wait(Duration::from_millis(1)));
     own.disarm();
@@ -25,7 +25,7 @@ pub(super) fn a_trigger_after_arm_is_not_lost<A: Adapter>([a, b]: [A; 2]) {
     let peer = b.connect_interrupt(a.node()).unwrap();
     own.arm();
     other.arm();
-    peer.trigger_if_armed();
+    peer.stored();
     peer.trigger();
     assert!(own.wait(SOON));
     assert!(!own.wait(Duration::ZERO), "triggers are taken together");
@@ -52,7 +52,7 @@ pub(super) fn one_thread_disarms_and_the_other_is_still_woken<A: Adapter>([a, b]
         is_armed.recv_timeout(SOON).unwrap();
         own.arm();
         own.disarm();
-        peer.trigger_if_armed();
+        peer.stored();
         assert!(sleeper.join().unwrap());
     });
 }
@@ -65,10 +65,10 @@ pub(super) fn a_thread_in_a_berth_is_called_or_its_node_is_triggered<A: Adapter>
     let berths = all();
     let count = berths.len();
     leave(berths);
-    peer.trigger_for(5); // nobody is armed: nothing happens
+    peer.stored_for(5); // nobody is armed: nothing happens
     own.arm();
     for what in [0, 5] {
-        (0..2 * count).for_each(|_| peer.trigger_for(what));
+        (0..2 * count).for_each(|_| peer.stored_for(what));
         assert!(own.wait(SOON), "the node, as no thread is meant");
         own.disarm();
         own.arm();
@@ -77,7 +77,7 @@ pub(super) fn a_thread_in_a_berth_is_called_or_its_node_is_triggered<A: Adapter>
         leave(berths);
     }
     if let (Some(first), Some(second)) = (own.take_berth(5), own.take_berth(6)) {
-        peer.trigger_for(6);
+        peer.stored_for(6);
         let start = std::time::Instant::now();
         own.sleep_in(&second, SOON);
         let called = own.leave_berth(&second);
@@ -124,7 +124,7 @@ fn send(map: &impl RemoteMap, interrupt: &impl RemoteInterrupt, lap: u64) {
     map.publish(0, lap);
     // Only needed where stores are delayed; elsewhere it costs nothing and orders nothing after the publish.
     map.barrier();
-    interrupt.trigger_if_armed();
+    interrupt.stored();
 }
 
 fn sleep_until(node: &impl Adapter, local: &impl LocalMap, lap: u64) {
@@ -174,7 +174,7 @@ pub(super) fn the_sleeper_looks_or_is_triggered<A: Adapter>(nodes: [A; 2]) {
             started.store(lap, Ordering::Release);
             (0..lap % 64).for_each(|_| std::hint::spin_loop());
             own.arm();
-            // Relaxed: the fences of `arm` and `trigger_if_armed` are what is tested.
+            // Relaxed: the fences of `arm` and `stored` are what is tested.
             let seen = local.word(0).load(Ordering::Relaxed) == lap;
             meet(&sent, lap);
             if !own.wait(Duration::ZERO) && !seen {

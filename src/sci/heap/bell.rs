@@ -36,7 +36,7 @@ impl BellPlace for HeapBell {
     }
 
     fn sleeper_fence(&self) {
-        // ORDERING: full fence ↔ the sender's in `trigger_if_armed`: else both sides look too early.
+        // ORDERING: full fence ↔ the sender's in `stored`: else both sides look too early.
         fence(Ordering::SeqCst);
     }
 

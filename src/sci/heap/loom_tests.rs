@@ -79,7 +79,7 @@ fn an_armed_sleeper_sees_the_news_or_is_triggered() {
         let peer = b.connect_interrupt(NodeId(0)).unwrap();
         let sender = thread::spawn(move || {
             map.publish(0, 1);
-            peer.trigger_if_armed();
+            peer.stored();
         });
         own.arm();
         // Relaxed: only whether it is there; the fences decide.

@@ -79,7 +79,7 @@ impl<A: Adapter> RemoteInterrupt for TimedRemoteInterrupt<A> {
     }
 
     /// An interrupt of the hardware wakes the node, whose library wakes the thread.
-    fn trigger_for(&self, _what: u32) {
+    fn stored_for(&self, _what: u32) {
         self.core.ring(self.peer, Ring::IfArmed);
     }
 

@@ -132,7 +132,7 @@ fn rule_4_a_sleeper_wakes_when_the_store_arrives_before_its_bound() {
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             map.publish(0, 1);
-            peer.trigger_if_armed(); // before the word arrives, perhaps before the node sleeps
+            peer.stored(); // before the word arrives, perhaps before the node sleeps
         });
         let start = clock_ns();
         own.arm();
