@@ -12,6 +12,8 @@ mod leftovers;
 mod netlab;
 mod peers;
 mod repo;
+#[path = "../../cli/src/shared/results.rs"]
+mod results;
 mod soak;
 mod symbols;
 mod verdicts;

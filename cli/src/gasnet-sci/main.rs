@@ -17,6 +17,8 @@ mod place;
 #[path = "../shared/registry.rs"]
 mod registry;
 mod report;
+#[path = "../shared/results.rs"]
+mod results;
 #[cfg(not(feature = "timed"))]
 #[path = "../shared/timed.rs"]
 mod timed;

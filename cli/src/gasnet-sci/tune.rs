@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)] // system calls and C
 
+use crate::results::Spread;
 use clap::ArgMatches;
 use gasnet_sci::am::wait;
 use gasnet_sci::base::config::{Config, tune};
@@ -318,7 +319,7 @@ impl Bench {
             self.pio(0, len)?;
             ratios.push(call.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9));
         }
-        Ok(median(ratios))
+        Ok(Spread::of(&ratios).median)
     }
 
     /// Median of (time of `b` / time of `a`).
@@ -346,7 +347,7 @@ impl Bench {
             };
             ratios.push(second / first);
         }
-        Ok(median(ratios))
+        Ok(Spread::of(&ratios).median)
     }
 }
 
@@ -377,12 +378,6 @@ fn found(
     }
     let why = best.map_or(String::new(), |(_, good)| format!("{what}: {good:.2} there, the least tried"));
     Ok(Finding { name, value: best.map(|(len, _)| len), why })
-}
-
-/// The middle one of some values; there is one.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 #[cfg(test)]

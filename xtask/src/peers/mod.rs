@@ -14,6 +14,7 @@ mod ways;
 pub use options::command;
 
 use crate::repo::Repo;
+use crate::results::{self, Host};
 use anyhow::{Result, bail};
 use bench::Bench;
 use clap::ArgMatches;
@@ -55,22 +56,11 @@ fn progress(text: &str) {
 
 /// Writes the file of results and lets `gasnet-sci page` show it.
 fn show(repo: &Repo, options: &Options, bench: &Bench) -> Result<bool> {
-    let cpus = fs::read_to_string("/proc/cpuinfo")?;
-    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let file = serde_json::json!({
-        "version": 1,
-        "host": {
-            "cpu": model.map_or("", |(_, name)| name),
-            "cores": thread::available_parallelism()?.get(),
-            "kernel": kernel.trim(),
-            "library": env!("CARGO_PKG_VERSION"),
-        },
-        "rounds": options.rounds,
-        "results": bench.samples.results(),
-    });
+    let host = Host::look(thread::available_parallelism()?.get());
+    let results = bench.samples.results();
+    let file = results::Bench { version: results::VERSION, host, tricks: None, rounds: options.rounds, results };
     let rows = bench.directory.path().join("peers.json");
-    fs::write(&rows, format!("{file:#}\n"))?;
+    fs::write(&rows, format!("{}\n", serde_json::to_string_pretty(&file)?))?;
     let mut page = Command::new(repo.stage.join("bin/gasnet-sci"));
     page.arg("page");
     let earlier = |file: &&Path| fs::metadata(file).is_ok_and(|data| data.len() > 0);

@@ -8,7 +8,7 @@ const SECTIONS: &str = "am rma barrier coll hosts";
 
 pub struct Options {
     pub quick: bool,
-    pub rounds: u64,
+    pub rounds: u32,
     pub sections: Vec<String>,
     /// Run with real-time priority, so that no other process takes the cores.
     pub realtime: bool,
@@ -26,7 +26,7 @@ pub fn command() -> Command {
             Arg::new("rounds")
                 .long("rounds")
                 .value_name("N")
-                .value_parser(value_parser!(u64).range(1..))
+                .value_parser(value_parser!(u32).range(1..))
                 .help("so many rounds; default 5"),
         )
         .arg(
@@ -59,7 +59,7 @@ impl Options {
                 bail!("--sections: {SECTIONS}, not '{section}'");
             }
         }
-        let rounds = matches.get_one::<u64>("rounds").copied();
+        let rounds = matches.get_one::<u32>("rounds").copied();
         Ok(Options {
             quick,
             rounds: rounds.unwrap_or(if quick { 2 } else { 5 }),

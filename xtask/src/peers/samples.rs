@@ -1,7 +1,7 @@
-//! The samples, and the rows that are made from them: median, minimum and maximum of each cell. For a peer with
+//! The samples, and the rows that are made from them. For a peer with
 //! several ways, the row is that of the way with the best median. Only gasnet-sci's rows name limits.
 
-use serde_json::{Value, json};
+use crate::results::{Row, Spread};
 use std::collections::{BTreeMap, HashMap};
 
 /// Cells in which we want to be so many times faster than a peer: operation, bytes, peer, times. The target is a bound of our
@@ -58,9 +58,8 @@ pub struct Samples {
 /// The best way of one library in one cell.
 struct Best {
     sample: Sample,
+    values: Vec<f64>,
     median: f64,
-    low: f64,
-    high: f64,
 }
 
 impl Samples {
@@ -74,7 +73,7 @@ impl Samples {
     }
 
     /// The rows of the file of results.
-    pub fn results(&self) -> Vec<Value> {
+    pub fn results(&self) -> Vec<Row> {
         let best = self.best();
         let row = |(cell, found): (&Cell, &Best)| {
             let sample = &found.sample;
@@ -89,15 +88,19 @@ impl Samples {
             });
             // `gasnet-sci bench` measures operations with the same names in another way, each with its own limit.
             let beside = if sample.section == "am" { "" } else { ", beside peers" };
-            json!({
-                "section": sample.section, "operation": format!("{}{beside}", sample.operation), "who": sample.who,
-                "nodes": sample.nodes, "bytes": sample.bytes, "unit": sample.unit,
-                "median": found.median, "low": found.low, "high": found.high,
-                "limit": limit.map(|_| limit_name(&sample.operation)),
-                "limit_median": limit.map(|limit| limit.median),
-                "ratio": limit.map(|limit| (found.median / limit.median * 1e4).round() / 1e4),
-                "target": target, "how": sample.how,
-            })
+            let limit = limit.map(|limit| limit.median);
+            let operation = format!("{}{beside}", sample.operation);
+            let row =
+                Row::of(&sample.section, &operation, &sample.who, sample.nodes as u32, &sample.unit, &found.values);
+            Row {
+                bytes: sample.bytes as u64,
+                limit: limit.map(|_| limit_name(&sample.operation).into()),
+                limit_median: limit,
+                ratio: limit.map(|limit| (row.median / limit * 1e4).round() / 1e4),
+                target,
+                how: Some(sample.how.clone()),
+                ..row
+            }
         };
         best.iter().map(row).collect()
     }
@@ -113,17 +116,12 @@ impl Samples {
         }
         let mut best: BTreeMap<Cell, Best> = BTreeMap::new();
         for ((cell, _), samples) in ways {
-            let mut values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-            values.sort_by(f64::total_cmp);
-            let middle = values.len() / 2;
-            let median =
-                if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-            let (low, high) = (values[0], values[values.len() - 1]);
-            let found = Best { sample: samples[0].clone(), median, low, high };
+            let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+            let found = Best { sample: samples[0].clone(), median: Spread::of(&values).median, values };
             let more_is_better = found.sample.unit == "MB/s";
             let better = best.get(&cell).is_none_or(|so_far| match more_is_better {
-                true => median > so_far.median,
-                false => median < so_far.median,
+                true => found.median > so_far.median,
+                false => found.median < so_far.median,
             });
             if better {
                 best.insert(cell, found);
@@ -149,7 +147,7 @@ fn limit_name(operation: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn samples(lines: &[(&str, &str)]) -> Vec<Value> {
+    fn samples(lines: &[(&str, &str)]) -> Vec<Row> {
         let mut samples = Samples::default();
         lines.iter().for_each(|(how, line)| samples.add(Sample::parse(how, line).unwrap()));
         samples.results()
@@ -164,8 +162,8 @@ mod tests {
             ("c", "peer|rma|put flood|2|64|MB/s|5"),
         ]);
         assert_eq!(rows.len(), 1);
-        assert_eq!((&rows[0]["how"], &rows[0]["median"]), (&json!("b"), &json!(25.0)));
-        assert_eq!(rows[0]["operation"], "put flood, beside peers");
+        assert_eq!((rows[0].how.as_deref(), rows[0].median), (Some("b"), 25.0));
+        assert_eq!(rows[0].operation, "put flood, beside peers");
     }
 
     #[test]
@@ -175,10 +173,10 @@ mod tests {
             ("gasnet-sci", "limit|am|medium message round trip|2|64|us|2"),
             ("a", "peer|am|medium message round trip|2|64|us|4"),
         ]);
-        let ours = rows.iter().find(|row| row["who"] == "gasnet-sci").unwrap();
-        assert_eq!((&ours["ratio"], &ours["limit"]), (&json!(1.5), &json!("copy and a word, there and back")));
-        let peer = rows.iter().find(|row| row["who"] == "peer").unwrap();
-        assert!(peer["limit"].is_null() && peer["ratio"].is_null());
+        let ours = rows.iter().find(|row| row.who == "gasnet-sci").unwrap();
+        assert_eq!((ours.ratio, ours.limit.as_deref()), (Some(1.5), Some("copy and a word, there and back")));
+        let peer = rows.iter().find(|row| row.who == "peer").unwrap();
+        assert!(peer.limit.is_none() && peer.ratio.is_none());
     }
 
     #[test]
@@ -190,8 +188,8 @@ mod tests {
             ("gasnet-sci", "gasnet-sci|coll|reduce to all|4|64|us|3"),
             ("a", "openmpi|coll|reduce to all|4|64|us|6"),
         ]);
-        let targets: Vec<&Value> = rows.iter().map(|row| &row["target"]).filter(|target| !target.is_null()).collect();
-        assert_eq!(targets, [&json!(5.0)], "that of the same number of nodes, for ours alone");
+        let targets: Vec<f64> = rows.iter().filter_map(|row| row.target).collect();
+        assert_eq!(targets, [5.0], "that of the same number of nodes, for ours alone");
     }
 
     #[test]

@@ -213,7 +213,7 @@ pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
         let per_peer = |_| Ok((touched(nodes)? - touched(FEW)?) / f64::from(nodes - FEW));
         let per_peer = (0..settings.rounds.min(9)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
         let target = (nodes == 64).then_some(1.0);
-        rows.push(Row::plain("memory", "touched per silent peer", nodes, "KiB", &per_peer, target));
+        rows.push(result::plain("memory", "touched per silent peer", nodes, "KiB", &per_peer, target));
     }
     Ok(rows)
 }
@@ -231,14 +231,14 @@ pub fn starts(settings: &Settings) -> io::Result<Vec<Row>> {
         let target = (nodes == 64).then_some(0.5);
         let job = Job::Start(nodes);
         let forked = time(settings, || settings.command(job))?;
-        rows.push(Row::plain("start", "start and exit, by fork", nodes, "s", &forked, target));
+        rows.push(result::plain("start", "start and exit, by fork", nodes, "s", &forked, target));
         if let Some(launcher) = &launcher {
             let launched = time(settings, || {
                 let mut command = Command::new(launcher);
                 command.args(["-n", &nodes.to_string(), "--"]).arg(current_exe()?).args(settings.arguments(job));
                 Ok(command)
             })?;
-            rows.push(Row::plain("start", "start and exit, by gasnetrun_sci", nodes, "s", &launched, target));
+            rows.push(result::plain("start", "start and exit, by gasnetrun_sci", nodes, "s", &launched, target));
         }
     }
     rows.sort_by(|a, b| a.operation.cmp(&b.operation));

@@ -17,12 +17,11 @@ mod timing;
 mod tricks;
 
 pub use plan::SECTIONS;
-pub use tricks::Tricks;
 
+use crate::results::{Bench, Host, Row, VERSION};
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Topology;
 use plan::Job;
-use result::{Host, Report, Row};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -75,12 +74,13 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     };
     let mut results = measure(&settings, &|section| sections.contains(&section))?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
-    let report = Report { version: 1, host: Host::look(cores.len()), tricks: Tricks::look()?, rounds, results };
+    let (host, tricks) = (Host::look(cores.len()), Some(tricks::look()?));
+    let report = Bench { version: VERSION, host, tricks, rounds, results };
     write(&report, options)
 }
 
 /// Prints the result, or writes it to the files that the options name.
-fn write(report: &Report, options: &ArgMatches) -> io::Result<()> {
+fn write(report: &Bench, options: &ArgMatches) -> io::Result<()> {
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {
         crate::page::write_file(path, &format!("{}\n", serde_json::to_string_pretty(report)?))?;

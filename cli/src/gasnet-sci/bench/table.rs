@@ -1,13 +1,15 @@
 //! The result as text: a table per section, then the targets.
 
-use super::result::{Report, Row};
+use crate::results::{Bench, Row};
 use std::io::{self, Write};
 
 /// Writes the whole result.
-pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub fn write(out: &mut impl Write, report: &Bench) -> io::Result<()> {
     let host = &report.host;
     writeln!(out, "gasnet-sci {}: {}, {} cores, Linux {}", host.library, host.cpu, host.cores, host.kernel)?;
-    writeln!(out, "Chosen here: {}", report.tricks)?;
+    if let Some(tricks) = &report.tricks {
+        writeln!(out, "Chosen here: {tricks}")?;
+    }
     writeln!(
         out,
         "Medians of {} rounds; low and high: a tenth of the rounds is below, above. Ratio: to the limit beside",
@@ -17,7 +19,7 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut section = "";
     for row in &report.results {
         if row.section != section {
-            section = row.section;
+            section = &row.section;
             writeln!(out, "\n{section:<52} {:>5} {:>8}", "nodes", "bytes")?;
         }
         line(out, row)?;
@@ -26,7 +28,7 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
-    let who = match row.who {
+    let who = match row.who.as_str() {
         "gasnet-sci ref" => " (ref)",
         "model" => " (model)",
         "document" => " (document)",
@@ -57,7 +59,7 @@ fn targets(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         let who = if row.who == "gasnet-sci ref" { " (ref)" } else { "" };
         let name = format!("{}{who}", row.operation);
         let bytes = if row.bytes > 0 { row.bytes.to_string() } else { String::new() };
-        let unit = if row.ratio.is_some() { "x" } else { row.unit };
+        let unit = if row.ratio.is_some() { "x" } else { &row.unit };
         let sign = if row.unit == "MB/s" { ">=" } else { "<=" };
         let target = format!("{sign} {} {unit}", figure(row.target.unwrap_or_default()));
         let got = format!("{} {unit}", figure(row.got()));

@@ -1,41 +1,26 @@
 //! What the library chose on this machine. Figures of two machines may differ because these differ.
 
+use crate::results::Tricks;
 use gasnet_sci::am::wait::{self, Waiter};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
 use gasnet_sci::sci::shm::Shm;
 use gasnet_sci::sci::{Host, JobAdapter, NodeId, copy};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
-/// The choices. Each comes from the part of the library that makes it, as a node of a job finds it when it starts.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Tricks {
-    /// The processor has CLDEMOTE, with which lines are handed over. The library chooses nothing here: a processor without
-    /// it ignores the instruction.
-    pub cldemote: bool,
-    /// The routine that copies.
-    pub copy: String,
-    /// Pauses between two looks of a wait, where each node has a core.
-    pub pauses: u32,
-    /// Sleepers rely on membarrier(2), so that senders make no fences.
-    pub membarrier: bool,
-}
-
-impl Tricks {
-    /// The choices on this host, with this environment.
-    pub fn look() -> io::Result<Tricks> {
-        let (config, _) = Config::from_env().map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Tricks {
-            cldemote: has_flag(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default(), "cldemote"),
-            copy: routine(copy::own_lengths()),
-            pauses: Waiter::new(1, 1, wait::cores(), config.spin).gap(),
-            membarrier: fences(config.membarrier)?,
-        })
-    }
+/// The choices on this host, with this environment. Each comes from the part of the library that makes it, as a node of a job finds it
+/// when it starts.
+pub fn look() -> io::Result<Tricks> {
+    let (config, _) = Config::from_env().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(Tricks {
+        cldemote: has_flag(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default(), "cldemote"),
+        copy: routine(copy::own_lengths()),
+        pauses: Waiter::new(1, 1, wait::cores(), config.spin).gap(),
+        membarrier: fences(config.membarrier)?,
+    })
 }
 
 // True if the first processor of /proc/cpuinfo has the flag.

@@ -1,68 +1,11 @@
-//! The file format of results, as `gasnet-sci bench --json` and `ci/bench-peers --json` write it. Existing fields
-//! stay and new ones may be added. Readers skip fields that they do not know.
+//! Files of results, read: what is in several is joined, and rows are compared.
 
 use super::timed::is_timed;
-use crate::bench::Tricks;
 use crate::format::{self, Format};
-use serde::{Deserialize, Serialize};
+pub use crate::results::{Bench, Row, VERSION};
 use std::fs;
 use std::io;
 use std::path::Path;
-
-/// The format that this program reads.
-pub const VERSION: u32 = 1;
-
-/// All results of one or more runs on one host.
-#[derive(Serialize, Deserialize)]
-pub struct Bench {
-    pub version: u32,
-    pub host: Host,
-    /// What the library chose on the host. Older files do not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tricks: Option<Tricks>,
-    pub rounds: u32,
-    pub results: Vec<Row>,
-}
-
-/// The host of the measurement.
-#[derive(Serialize, Deserialize, PartialEq)]
-pub struct Host {
-    pub cpu: String,
-    pub cores: u32,
-    pub kernel: String,
-    pub library: String,
-}
-
-/// One cell: an operation of one library, at one size, on one number of nodes.
-#[derive(Serialize, Deserialize, Clone)]
-pub struct Row {
-    pub section: String,
-    pub operation: String,
-    /// `gasnet-sci native`, `gasnet-sci ref`, `limit`, or a peer's name.
-    pub who: String,
-    pub nodes: u32,
-    pub bytes: u64,
-    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. For MB/s more is better, for all others less.
-    pub unit: String,
-    /// Median of the rounds. A tenth of them is below `low`, a tenth above `high`; in rows of other libraries (`ci/bench-peers`) these
-    /// two are the minimum and the maximum.
-    pub median: f64,
-    pub low: f64,
-    pub high: f64,
-    /// The hardware limit, measured in the same run: its name, its median in the row's unit, and the row's median
-    /// divided by it.
-    pub limit: Option<String>,
-    pub limit_median: Option<f64>,
-    pub ratio: Option<f64>,
-    /// What `ratio` should reach. In a row without ratio: what `median` should reach.
-    pub target: Option<f64>,
-    /// Which of a peer library's ways this is, if it has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub how: Option<String>,
-    /// A document's plateau: the value is that of all sizes that are large enough.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub level: bool,
-}
 
 impl Bench {
     /// Reads the files. A row of a later file replaces a row of the same cell in an earlier one. Host and rounds come
@@ -156,6 +99,16 @@ impl Row {
             && self.unit == other.unit
     }
 
+    /// The figure that is compared with the target.
+    pub fn got(&self) -> f64 {
+        self.ratio.unwrap_or(self.median)
+    }
+
+    /// Whether the target is reached. `None`: there is none.
+    pub fn met(&self) -> Option<bool> {
+        self.target.map(|target| if self.more_is_better() { self.got() >= target } else { self.got() <= target })
+    }
+
     /// Whether more is better.
     pub fn more_is_better(&self) -> bool {
         self.unit == "MB/s"
@@ -170,6 +123,7 @@ impl Row {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::results::{Host, Tricks};
 
     /// Results of one round; the host is a placeholder.
     pub fn bench(results: Vec<Row>) -> Bench {
@@ -178,23 +132,7 @@ pub mod tests {
     }
 
     pub fn row(who: &str, operation: &str, bytes: u64, unit: &str, median: f64) -> Row {
-        Row {
-            section: "am".into(),
-            operation: operation.into(),
-            who: who.into(),
-            nodes: 2,
-            bytes,
-            unit: unit.into(),
-            median,
-            low: median * 0.9,
-            high: median * 1.1,
-            limit: None,
-            limit_median: None,
-            ratio: None,
-            target: None,
-            how: None,
-            level: false,
-        }
+        Row { bytes, low: median * 0.9, high: median * 1.1, ..Row::of("am", operation, who, 2, unit, &[median]) }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! Must not know: traffic, topologies.
 
 use super::model::Line;
-use crate::tune::median;
+use crate::results::Spread;
 use gasnet_sci::os::sys;
 use gasnet_sci::sync::{AtomicU64, Ordering};
 use std::hint::{black_box, spin_loop};
@@ -60,7 +60,7 @@ pub fn between(a: usize, b: usize) -> io::Result<Line> {
         alphas.push(trips(a, b)? / 2.0);
         betas.push(copies(a, b)?);
     }
-    Ok(Line { alpha: median(alphas), beta: median(betas) })
+    Ok(Line { alpha: Spread::of(&alphas).median, beta: Spread::of(&betas).median })
 }
 
 /// Runs `mine` on CPU `a`, by this thread, and `theirs` on CPU `b` at the same time. This thread may use all its CPUs again afterwards.

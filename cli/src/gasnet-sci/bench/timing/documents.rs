@@ -1,7 +1,7 @@
 //! The points that the papers state, or that follow from what they state: `documents.json`, each with its source and mark.
 
-use super::super::result::Row;
 use super::row;
+use crate::results::Row;
 use serde::Deserialize;
 
 /// A point.

@@ -1,11 +1,11 @@
 //! A run in timing mode: the adapter alone, then jobs, then what the model and the papers say of the same operations.
 
 use super::super::plan::{self, Job};
-use super::super::result::{Host, Report, Row};
 use super::super::tricks::Tricks;
 use super::super::{hosts, jobs};
 use super::raw::{By, Fabric};
 use super::{documents, row};
+use crate::results::{Bench, Host, Row, VERSION};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::topology::Topology as Cpus;
@@ -30,7 +30,7 @@ struct Run {
 }
 
 /// Measures the sections.
-pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result<Report> {
+pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result<Bench> {
     let timing = Timing::parse(profile, fields_of_file).map_err(|e| io::Error::other(format!("--timing: {e}")))?;
     let Some(timing) = timing else { return Err(io::Error::other("--timing: off is no profile")) };
     let config = Config::from_env().map_err(|error| io::Error::other(error.to_string()))?.0;
@@ -56,7 +56,7 @@ pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result
     run.jobs(&settings, sections, &config)?;
     run.rows.extend(documents::points(profile, sections).iter().map(documents::Point::row));
     let host = Host::look(cpus.len());
-    Ok(Report { version: 1, host, tricks: Tricks::look()?, rounds, results: run.rows })
+    Ok(Bench { version: VERSION, host, tricks: Some(tricks::look()?), rounds, results: run.rows })
 }
 
 impl Run {

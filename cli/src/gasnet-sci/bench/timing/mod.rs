@@ -2,9 +2,9 @@
 //!
 //! Timing mode is another build of the library, so another build of this command runs it. The normal one only starts that.
 
-use super::result::Report;
+use crate::results::Bench;
 #[cfg(feature = "timed")]
-use super::result::Row;
+use crate::results::Row;
 use clap::ArgMatches;
 use std::io;
 
@@ -20,25 +20,18 @@ pub const SECTIONS: [&str; 3] = ["sci", "am", "rma"];
 
 /// Becomes the command for timing mode, with the same arguments.
 #[cfg(not(feature = "timed"))]
-pub fn run(profile: &str, _: &ArgMatches, _: &[&str]) -> io::Result<Report> {
+pub fn run(profile: &str, _: &ArgMatches, _: &[&str]) -> io::Result<Bench> {
     Err(crate::become_timed(Some(profile)))
 }
 
 /// Measures.
 #[cfg(feature = "timed")]
-pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result<Report> {
+pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result<Bench> {
     measured::run(profile, options, sections)
 }
 
 /// A row of the result: whose it is, and one or more values.
 #[cfg(feature = "timed")]
-fn row(
-    section: &'static str,
-    operation: &str,
-    who: &'static str,
-    bytes: usize,
-    unit: &'static str,
-    values: &[f64],
-) -> Row {
-    Row { who, bytes, ..Row::plain(section, operation, 2, unit, values, None) }
+fn row(section: &str, operation: &str, who: &str, bytes: usize, unit: &str, values: &[f64]) -> Row {
+    Row { bytes: bytes as u64, ..Row::of(section, operation, who, 2, unit, values) }
 }
