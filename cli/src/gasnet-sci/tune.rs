@@ -54,7 +54,7 @@ type Measured = Timed<Shm>;
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     #[cfg(not(feature = "timed"))]
     if Config::survey().config.timing.profile.is_some() {
-        return Err(crate::become_timed(None));
+        return Err(crate::again::become_timed(None));
     }
     let own = tune::place(tune::Asker::here().code.as_deref());
     let out = match options.get_one::<String>("out") {

@@ -14,17 +14,17 @@ use gasnet_sci::base::config::Config;
 use gasnet_sci::base::log;
 use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::sys;
-use gasnet_sci::supervise::channel::{Frame, WINDOW};
+use gasnet_sci::supervise::channel::Frame;
 use gasnet_sci::supervise::ending::{Ending, Step};
 use gasnet_sci::supervise::header::{HALF, Half};
 use gasnet_sci::supervise::output::Output;
 use gasnet_sci::supervise::spawn;
 use gasnet_sci::supervise::supervisor::OVERDUE;
-use libc::{c_int, pollfd};
+use libc::c_int;
 use remote::{Command, Remote, State};
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -37,8 +37,8 @@ mod show;
 mod tell;
 mod tree;
 
-/// The argument that makes this program an agent.
-pub const AGENT: &str = "--agent";
+use input::{Input, entry};
+pub use remote::AGENT;
 /// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
 const AT_ONCE: usize = 16;
 /// How long after the killing of all nodes an agent may take to end. The agent itself gives up after as long.
@@ -133,7 +133,7 @@ struct Director {
     output: Output,
     // Which of stdout and stderr agents have been told is closed.
     shut: [bool; 2],
-    input: input::Input,
+    input: Input,
     signals: OwnedFd,
     ignored: u64,
     ending: Ending,
@@ -181,7 +181,7 @@ impl Director {
             told: false,
             output,
             shut: [false; 2],
-            input: input::Input::new()?,
+            input: Input::new()?,
             signals: set.descriptor()?,
             ignored,
             ending,
@@ -439,8 +439,4 @@ fn fed(rank: u32, stream: u8) -> i32 {
 fn node_of(number: i32) -> (u32, u8) {
     let number = (number - FED) as u32;
     (number / 2, (number % 2) as u8)
-}
-
-fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {
-    pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
 }

@@ -4,7 +4,7 @@
 use super::hostd::{HOSTS_FILE, boot_id_file};
 use super::relay::Relay;
 use super::site::Directory;
-use super::spec::{Spec, host_name};
+use super::spec::{MOST, Spec, host_name};
 use super::switch::mac;
 use super::tap::{INTERFACE, Tap};
 use anyhow::{Context, Result, bail, ensure};
@@ -18,9 +18,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
-
-/// The greatest number of hosts.
-pub const MOST: usize = 64;
 
 /// How the hosts are joined.
 pub enum Network {

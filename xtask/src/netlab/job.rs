@@ -6,8 +6,9 @@ use crate::leftovers::Leftovers;
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 use std::{env, thread};
@@ -156,7 +157,7 @@ impl Job {
         let mut turn = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
-                return Ok(Some(super::code_of(status)));
+                return Ok(Some(code_of(status)));
             }
             let still = turn.elapsed();
             if still > STILL {
@@ -180,6 +181,14 @@ pub fn build(repo: &Repo, build: &str, programs: &[String]) -> Result<PathBuf> {
     ensure!(status.success(), "the C programs did not build");
     let directory = profile.map_or(build.to_owned(), |profile| format!("{build}-{profile}"));
     Ok(repo.target.join("c-tests").join(directory))
+}
+
+/// How long processes may still end after their job.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The status of a process; 128 and its number if a signal ended it.
+pub fn code_of(status: ExitStatus) -> i32 {
+    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! The launcher runs outside of the hosts and enters them by itself, so no address is needed for that.
 
 use super::hosts::{Host, Hosts, Network};
-use super::{code_of, job};
+use super::job::{self, code_of};
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
 use clap::{ArgMatches, Command};
@@ -173,7 +173,7 @@ impl Case {
                 status != 0 && lines.count() == 1
             }
         };
-        let left = hosts.left(super::PATIENCE);
+        let left = hosts.left(job::PATIENCE);
         Ok(match (is_right, left.is_empty()) {
             (true, true) => None,
             (true, false) => Some(format!("left behind: {}", left.join(", "))),

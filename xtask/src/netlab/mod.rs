@@ -26,21 +26,53 @@ mod spec;
 mod switch;
 mod tap;
 
-pub use options::command;
-
 use crate::repo::Repo;
 use anyhow::{Context, Result};
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use hosts::{Hosts, Network, NotHere};
-use std::os::unix::process::ExitStatusExt;
+use job::{PATIENCE, code_of};
+use options::{flag, link, seed, trailing};
 use std::path::Path;
-use std::process::{self, ExitStatus};
-use std::time::Duration;
+use std::process;
 
 /// The status that means: not possible here.
 const NOT_HERE: i32 = 77;
-/// How long processes may still end after their job.
-const PATIENCE: Duration = Duration::from_secs(3);
+
+pub fn command() -> Command {
+    Command::new("netlab")
+        .about("hosts and faulty networks on this machine; status 77 where namespaces are not permitted")
+        .subcommand_required(true)
+        .subcommand(
+            Command::new("hosts")
+                .about("runs a command on the first of some hosts, with GASNET_SCI_RSH for the others (hA, hB, ...)")
+                .arg(Arg::new("count").value_name("N").required(true).value_parser(value_parser!(usize)))
+                .arg(link())
+                .arg(seed())
+                .arg(flag("relay", "joins them by the relay even if it has no faults"))
+                .arg(flag("statistics", "says at the end what became of the frames"))
+                .arg(trailing("words").value_name("COMMAND")),
+        )
+        .subcommand(
+            Command::new("raw")
+                .about("plain TCP between two hosts: round trips of 8 bytes, streams; by the kernel and by the relay")
+                .arg(link())
+                .arg(seed()),
+        )
+        .subcommand(kill::command())
+        .subcommand(many::command())
+        .subcommand(meet::command())
+        .subcommand(soak::command())
+        .subcommand(
+            Command::new("hostd")
+                .hide(true)
+                .arg(Arg::new("name").required(true))
+                .arg(Arg::new("directory").required(true))
+                .arg(flag("own-tmp", "gives the host a /tmp of its own")),
+        )
+        .subcommand(Command::new("rsh").hide(true).disable_help_flag(true).arg(trailing("words")))
+        .subcommand(Command::new("raw-server").hide(true))
+        .subcommand(Command::new("raw-client").hide(true).arg(Arg::new("name").required(true)))
+}
 
 pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let result = dispatch(repo, matches);
@@ -112,9 +144,4 @@ fn run_command(repo: &Repo, matches: &ArgMatches) -> Result<i32> {
     }
     let code = code_of(status);
     Ok(if code == 0 && !left.is_empty() { 1 } else { code })
-}
-
-/// The status of a process; 128 and its number if a signal ended it.
-fn code_of(status: ExitStatus) -> i32 {
-    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

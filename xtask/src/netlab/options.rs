@@ -1,13 +1,9 @@
-//! The options of `cargo xtask netlab`.
+//! Options that several commands of `cargo xtask netlab` share.
 
 use super::hosts::Network;
-use super::kill;
-use super::many;
-use super::meet;
-use super::soak;
 use super::spec::Spec;
 use anyhow::{Context, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 pub fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
@@ -33,44 +29,8 @@ pub fn seed() -> Arg {
         .help("what decisions are made of; chosen and told if it is not given")
 }
 
-fn trailing(name: &'static str) -> Arg {
+pub fn trailing(name: &'static str) -> Arg {
     Arg::new(name).num_args(1..).trailing_var_arg(true).allow_hyphen_values(true).required(true)
-}
-
-pub fn command() -> Command {
-    Command::new("netlab")
-        .about("hosts and faulty networks on this machine; status 77 where namespaces are not permitted")
-        .subcommand_required(true)
-        .subcommand(
-            Command::new("hosts")
-                .about("runs a command on the first of some hosts, with GASNET_SCI_RSH for the others (hA, hB, ...)")
-                .arg(Arg::new("count").value_name("N").required(true).value_parser(value_parser!(usize)))
-                .arg(link())
-                .arg(seed())
-                .arg(flag("relay", "joins them by the relay even if it has no faults"))
-                .arg(flag("statistics", "says at the end what became of the frames"))
-                .arg(trailing("words").value_name("COMMAND")),
-        )
-        .subcommand(
-            Command::new("raw")
-                .about("plain TCP between two hosts: round trips of 8 bytes, streams; by the kernel and by the relay")
-                .arg(link())
-                .arg(seed()),
-        )
-        .subcommand(kill::command())
-        .subcommand(many::command())
-        .subcommand(meet::command())
-        .subcommand(soak::command())
-        .subcommand(
-            Command::new("hostd")
-                .hide(true)
-                .arg(Arg::new("name").required(true))
-                .arg(Arg::new("directory").required(true))
-                .arg(flag("own-tmp", "gives the host a /tmp of its own")),
-        )
-        .subcommand(Command::new("rsh").hide(true).disable_help_flag(true).arg(trailing("words")))
-        .subcommand(Command::new("raw-server").hide(true))
-        .subcommand(Command::new("raw-client").hide(true).arg(Arg::new("name").required(true)))
 }
 
 /// The network that the options ask for.

@@ -6,6 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use std::str::FromStr;
 use std::time::Duration;
 
+/// The greatest number of hosts.
+pub const MOST: usize = 64;
+
 /// The faults of some links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -35,7 +38,7 @@ pub fn host_name(number: usize) -> String {
 }
 
 fn host_number(name: &str) -> Result<usize> {
-    (0..super::hosts::MOST).find(|number| host_name(*number) == name).with_context(|| format!("{name} is no host"))
+    (0..MOST).find(|number| host_name(*number) == name).with_context(|| format!("{name} is no host"))
 }
 
 impl FromStr for Spec {

@@ -2,8 +2,9 @@
 
 use super::super::branch;
 use super::super::matrix::Wanted;
+use super::input::entry;
 use super::remote::Remote;
-use super::{Director, entry, fed};
+use super::{Director, fed};
 use std::time::{Duration, Instant};
 
 /// How long the launcher waits for what the commands that started agents may still print.

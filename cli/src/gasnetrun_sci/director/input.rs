@@ -1,8 +1,7 @@
 //! The launcher's stdin, on its way to node 0.
 
-use super::{WINDOW, entry};
 use gasnet_sci::os::sys;
-use gasnet_sci::supervise::channel::PIECE;
+use gasnet_sci::supervise::channel::{PIECE, WINDOW};
 use libc::pollfd;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -11,6 +10,11 @@ use std::time::{Duration, Instant};
 
 /// How often a launcher in the background looks whether the terminal is its own again.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// What poll(2) is asked about a descriptor.
+pub fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {
+    pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+}
 
 pub struct Input {
     // `None`: it has ended.

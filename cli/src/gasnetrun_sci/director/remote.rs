@@ -2,7 +2,6 @@
 
 use super::super::place::Load;
 use super::super::reach::{End, Inherited, end_of, fate};
-use super::AGENT;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::{host, limit, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
@@ -14,6 +13,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
+
+/// The argument that makes this program an agent.
+pub const AGENT: &str = "--agent";
 
 /// How agents are started.
 pub struct Command {

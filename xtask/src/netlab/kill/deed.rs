@@ -1,6 +1,6 @@
 //! What is done to a job, and to whom.
 
-use super::Victim;
+use super::victim::Victim;
 use crate::netlab::hosts::{Host, Hosts};
 use crate::netlab::job::Bench;
 use anyhow::{Context, Result};

@@ -1,6 +1,6 @@
 //! Which end of a job is right for which victim.
 
-use super::Victim;
+use super::victim::Victim;
 use crate::netlab::job::Outcome;
 use regex::Regex;
 

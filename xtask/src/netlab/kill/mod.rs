@@ -6,6 +6,7 @@
 
 mod deed;
 mod judge;
+mod victim;
 
 use super::hosts::Network;
 use super::job::{self, Bench, Layout, Outcome};
@@ -21,60 +22,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// What is killed, cut or stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Victim {
-    Node,
-    Agent,
-    Rsh,
-    Launcher,
-    /// All links of the second host.
-    Link,
-    /// All processes of the second host are stopped.
-    Host,
-    /// The links between the second and the third host. The launcher still reaches both.
-    Pair,
-}
-
-impl Victim {
-    const ALL: [Victim; 7] =
-        [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host, Victim::Pair];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Victim::Node => "node",
-            Victim::Agent => "agent",
-            Victim::Rsh => "rsh",
-            Victim::Launcher => "launcher",
-            Victim::Link => "link",
-            Victim::Host => "host",
-            Victim::Pair => "pair",
-        }
-    }
-
-    fn needs_hosts(self) -> usize {
-        match self {
-            Victim::Node | Victim::Launcher => 1,
-            Victim::Agent | Victim::Rsh | Victim::Link | Victim::Host => 2,
-            Victim::Pair => 3,
-        }
-    }
-
-    /// Whether it matters in this phase: nodes that say nothing to each other do not miss what is between them.
-    fn matters_in(self, phase: &str) -> bool {
-        self != Victim::Pair || ["flood", "barrier"].contains(&phase)
-    }
-
-    /// The time in which a job must be over. Nodes that miss others leave two seconds to the launcher, which may know better.
-    fn bound(self) -> Duration {
-        Duration::from_secs(match self {
-            Victim::Node | Victim::Agent | Victim::Rsh | Victim::Launcher => 1,
-            Victim::Link | Victim::Host => 6,
-            Victim::Pair => 9,
-        })
-    }
-}
+use victim::Victim;
 
 /// The phases, as `testvictim` names them.
 const PHASES: [&str; 6] = ["before", "inited", "attach", "flood", "barrier", "exit"];

@@ -2,7 +2,7 @@
 //! the ratio says what the other face costs. Clients of SEQ, as in the other rows without a mark.
 
 use super::super::kernels as k;
-use super::{COPY_FROM, COPY_TO, LINE_TRIP, Limit, Plan, Unit, limit};
+use super::measure::{COPY_FROM, COPY_TO, LINE_TRIP, Limit, Plan, Unit, limit};
 
 static SHORT_TRIP: Limit = limit("short round trip, GASNet-1", k::SHORT_REPLY_TRIP, 0, Unit::Us, 300.0);
 static SHORT_FLOOD: Limit = limit("short flood, GASNet-1", k::SHORT_FLOOD, 0, Unit::Ns, 30.0);

@@ -2,14 +2,13 @@
 //! uses.
 
 use super::super::kernels as k;
-use super::{Limit, Plan, Unit, limit};
+use super::measure::{Limit, NEAR_COST, Plan, Unit, limit};
 
 static TRIP: Limit = limit("raw TCP round trip", k::TCP_TRIP, 8, Unit::Us, 8e3);
 static TRIP_OF_AS_MANY: Limit = limit("raw TCP round trip", k::TCP_TRIP, 0, Unit::Us, 8e3);
 static STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate, 2e3);
 /// Measured in a job of its own (`hosts`).
-pub static ONE_HOST: Limit =
-    limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, super::NEAR_COST);
+pub static ONE_HOST: Limit = limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, NEAR_COST);
 
 /// The rows of a job of one node on each host.
 pub(super) fn pair(plan: &mut Plan<'_>) {
@@ -45,5 +44,5 @@ pub(super) fn two_each(plan: &mut Plan<'_>) {
 /// The row of two nodes that share a host while the job's other two sleep, here or on another host.
 pub(super) fn near(plan: &mut Plan<'_>) {
     let operation = "short request-reply round trip within a host, two hosts";
-    plan.row("hosts", operation, k::NEAR_TRIP, super::NEAR_COST, 0, None, Unit::Us, Some(1.03));
+    plan.row("hosts", operation, k::NEAR_TRIP, NEAR_COST, 0, None, Unit::Us, Some(1.03));
 }

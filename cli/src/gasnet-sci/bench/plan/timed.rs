@@ -1,7 +1,7 @@
 //! What a job in timing mode measures. It has no limits beside it: the model and the papers are.
 
 use super::super::kernels as k;
-use super::{Plan, Unit};
+use super::measure::{Plan, Unit};
 
 const MEDIUM: [usize; 4] = [64, 256, 1 << 10, 4 << 10];
 const LONG: [usize; 8] = [64, 1 << 10, 2040, 2 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10];

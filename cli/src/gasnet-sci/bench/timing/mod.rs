@@ -21,7 +21,7 @@ pub const SECTIONS: [&str; 3] = ["sci", "am", "rma"];
 /// Becomes the command for timing mode, with the same arguments.
 #[cfg(not(feature = "timed"))]
 pub fn run(profile: &str, _: &ArgMatches, _: &[&str]) -> io::Result<Bench> {
-    Err(crate::become_timed(Some(profile)))
+    Err(crate::again::become_timed(Some(profile)))
 }
 
 /// Measures.
