@@ -1,4 +1,4 @@
-//! Polls and prediction of the receiving half: which queue is looked at (contract: core.md §10).
+//! Polls and prediction of the receiving half: which queue is looked at (contract: core.md §10). `progress` has the table of all who look.
 //!
 //! Prediction (ParaStation2): a poll first looks at the slots of the peers that were active last.
 //!
@@ -165,21 +165,18 @@ impl<A: Adapter> Inbox<A> {
 
     #[inline(never)]
     fn serve_found(&self, am: &Am<A>, found: Found) -> bool {
-        am.adapter.together(|| self.serve_found_now(am, found))
-    }
-
-    #[inline(always)]
-    fn serve_found_now(&self, am: &Am<A>, found: Found) -> bool {
-        let (requester, served) = match found {
-            Found::Replies(peer) => (None, self.serve_replies(am, peer) + self.serve_credit(am, peer)),
-            Found::Requests(peer) => (Some(peer), self.serve_requests(am, peer)),
-        };
-        let polls = self.counters.polls.get();
-        if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
-            return self.serve_all(am, requester, served, polls);
-        }
-        Counters::add(&self.counters.polls_hit, u64::from(served > 0));
-        served > 0
+        am.adapter.together(|| {
+            let (requester, served) = match found {
+                Found::Replies(peer) => (None, self.serve_replies(am, peer) + self.serve_credit(am, peer)),
+                Found::Requests(peer) => (Some(peer), self.serve_requests(am, peer)),
+            };
+            let polls = self.counters.polls.get();
+            if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
+                return self.serve_all(am, requester, served, polls);
+            }
+            Counters::add(&self.counters.polls_hit, u64::from(served > 0));
+            served > 0
+        })
     }
 
     /// Looks at all predicted peers, after `before` messages were run. If these are as many as one look runs, and now and then anyway, it

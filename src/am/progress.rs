@@ -2,6 +2,20 @@
 //!
 //! A thread that finds the inbox taken returns at once, because another thread is already polling.
 //!
+//! All who look for messages, from the least to the most thorough:
+//!
+//! | who | by | what it looks at | what it skips |
+//! |---|---|---|---|
+//! | the header, in polls and waits | `gasneti_sci_look` (C), from what `direct::Watch` says | the next request and the next reply of the watched peer | all else, for as many looks as were granted (`let_header_poll`, `let_wait_look`) |
+//! | a step of a wait in the library | `look_watched`; of one of several threads `look_unguarded` | the same | the same |
+//! | who has seen a message so | `poll_watched`, `wait_watched`, over `Inbox::serve_watched` | that message and what is behind it | the other predicted peers but every 8th time, the network but every 16th (`serve_seen`) |
+//! | a reply that waits for room | `Inbox::poll_replies` | replies of all peers | requests |
+//! | a sender without room | `Am::serve_room` and below (`request`) | what its receiver has given back and answered; now and then as a poll | other peers |
+//! | a client's poll | `poll_in_loop`; where other threads may poll, or there is other work, `poll_guarded` | predicted peers (`look_for`); if they have nothing, a line of what all announce (`is_quiet`, `nothing_predicted`) | other lines, which later polls look at; nobody for long |
+//! | an engine's poll | `poll` | the same, then the adapter and other engines (`look_further`) | the same |
+//! | a wait that goes on | `wait_step`, `wait_step_with`, over `wait_step_further` | the same, with more lines the longer it lasts | less and less |
+//! | a wait before its sleep | `Look::Last` (`look_everywhere`), also `poll_whole` | everything, and the adapter first and last | nothing |
+//!
 //! Must not know: which queue is looked at, what a message says.
 
 use super::direct::Seen;
@@ -202,17 +216,11 @@ impl<A: Adapter> Am<A> {
     /// One step of waiting for a condition that polling may bring about: polls, then pauses, yields or sleeps. `failed` is the
     /// result of the last step, 0 at first.
     pub fn wait_step(&self, failed: u32) -> u32 {
-        self.wait_step_for(failed, || false)
+        self.wait_step_with(failed, Rest::Short, || false)
     }
 
     /// As [`Self::wait_step`], for a condition that a peer's store brings about without a message. `ready` checks it once more
-    /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody.
-    #[inline]
-    pub fn wait_step_for(&self, failed: u32, ready: impl Fn() -> bool) -> u32 {
-        self.wait_step_with(failed, Rest::Short, ready)
-    }
-
-    /// As [`Self::wait_step`]; its sleeps are as long as `rest` allows.
+    /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody. Sleeps are as long as `rest` allows.
     #[inline(always)]
     pub fn wait_step_with(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
         // What `gasneti_sci_wait` does in the header.
@@ -247,7 +255,7 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    /// The slow part of [`Self::wait_step_for`]: looks further than the watched peer, and grants looks to the next steps.
+    /// The slow part of [`Self::wait_step_with`]: looks further than the watched peer, and grants looks to the next steps.
     #[inline(never)]
     fn wait_step_further(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
         // A look at the network is a system call: no pause is needed between two of them.

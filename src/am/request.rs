@@ -9,6 +9,7 @@ use super::outbox::{Peer, Reserved};
 use super::slot::{self, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
 use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
+use crate::am::wait::Rest;
 use crate::base::error::{Error, bad_arg};
 use crate::peers::table::PeerSegment;
 use crate::sci::{Adapter, RemoteMap};
@@ -291,7 +292,7 @@ impl<A: Adapter> Am<A> {
             return Err(Error::lost(dest));
         }
         if !self.collect(dest) {
-            return Ok(self.wait_step_for(failed, || self.collect(dest)));
+            return Ok(self.wait_step_with(failed, Rest::Short, || self.collect(dest)));
         }
         // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends. Nor must what the replies have
         // left to be sent. Relaxed, and no read-modify-write: if another thread overwrites the count, a poll comes later.

@@ -23,6 +23,7 @@ pub mod hosts;
 pub mod plan;
 
 use crate::am::Am;
+use crate::am::wait::Rest;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::{ModeLock, Ordering};
@@ -333,7 +334,7 @@ impl Barrier {
             if let Some(matches) = self.finished(cells, id, flags)? {
                 return Ok(matches);
             }
-            failed = am.wait_step_for(failed, || self.state.with(|s| self.has_heard(cells, s)));
+            failed = am.wait_step_with(failed, Rest::Short, || self.state.with(|s| self.has_heard(cells, s)));
         }
     }
 

@@ -11,6 +11,7 @@ use super::engine::{Coll, Mapped};
 use super::patience::Patience;
 use super::tasks::{Running, Task, Turn, Work};
 use super::team::TeamRef;
+use crate::am::wait::Rest;
 use crate::base::error::Error;
 use crate::sync::Ordering;
 use std::cell::{Cell, RefCell};
@@ -37,7 +38,7 @@ impl<A: Mapped> Coll<A> {
         } else {
             let (mut failed, mut moves) = (0, self.moves());
             loop {
-                failed = self.am.wait_step_for(failed, look);
+                failed = self.am.wait_step_with(failed, Rest::Short, look);
                 if let Some(patience) = &patience {
                     self.teams_in_turn(|team| team.compare(self.am));
                     patience.check(self);

@@ -18,6 +18,7 @@ use super::select::{self, Algorithm, DIRECT_MEMBERS, Form, INLINE};
 use super::span::{Buffer, Carried, Span};
 use super::team::{Images, TeamRef};
 use super::{Coll, Mapped};
+use crate::am::wait::Rest;
 use crate::sync::spin_loop;
 use std::cell::RefCell;
 use std::iter::once;
@@ -281,7 +282,7 @@ impl<A: Mapped> Coll<A> {
                 }
                 spin_loop();
             }
-            failed = self.am.wait_step_for(failed, &ready);
+            failed = self.am.wait_step_with(failed, Rest::Short, &ready);
         }
     }
 }

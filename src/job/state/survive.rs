@@ -5,6 +5,7 @@
 //! meanwhile does not matter.
 
 use super::Job;
+use crate::am::wait::Rest;
 use crate::base::error::Error;
 use crate::deck::dead::{Losses, Roll};
 use crate::deck::engine::Deck;
@@ -75,7 +76,7 @@ impl Job {
         let all = || header.records().iter().all(|record| record.boxes() >= boxes || record.is_lost());
         let mut failed = 0;
         while !all() {
-            failed = self.am.wait_step_for(failed, all);
+            failed = self.am.wait_step_with(failed, Rest::Short, all);
         }
     }
 }
