@@ -191,7 +191,7 @@ impl Job {
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
         near.set_membarrier(config.membarrier);
-        let places = Arc::new(Places::of(&memory, &config, client.everything));
+        let places = Arc::new(wiring::places(&memory, &config, client.everything));
         let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
         let layout = Layout::new(nodes, config.slots_among(nodes));

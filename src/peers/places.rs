@@ -2,9 +2,6 @@
 //!
 //! Must not know: how nodes of other hosts are reached.
 
-use crate::base::config::{Config, Unmapped};
-use crate::boot::JobMemory;
-use crate::sci::IS_TIMED;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -27,26 +24,23 @@ enum Supernodes {
 }
 
 impl Places {
-    /// Of the job, as its memory and the settings say. `everything`: no segment is mapped.
-    pub fn of(memory: &JobMemory, config: &Config, everything: bool) -> Places {
-        let header = memory.header();
-        let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
-        let hosts = numbered(split(&real, config.hosts.split));
+    /// Of nodes on the hosts `real`, by rank, of which `locals` are in this node's memory. Each host is taken for `parts` of them
+    /// (GASNET_SCI_SPLIT). Nodes of one host are a supernode of `most` at most (0: of all), or each is `apart`.
+    pub fn of(real: &[u32], locals: u32, parts: u32, most: u32, apart: bool) -> Places {
+        let hosts = numbered(split(real, parts));
         let is_one = hosts.iter().all(|host| *host == 0);
-        let supernodes = match everything || config.unmapped != Unmapped::No || IS_TIMED {
+        let supernodes = match apart {
             true => Supernodes::Apart,
-            false if is_one => Supernodes::Blocks(config.supernode_max),
-            false => Supernodes::Listed(supernodes(&hosts, config.supernode_max).into()),
+            false if is_one => Supernodes::Blocks(most),
+            false => Supernodes::Listed(supernodes(&hosts, most).into()),
         };
-        Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes, locals: header.local_count() }
+        Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes, locals }
     }
 
     /// Of nodes on the given hosts, by rank, each a supernode; this node is on the first one.
     #[cfg(any(test, fuzzing))]
     pub fn on(hosts: &[u32]) -> Places {
-        let is_one = hosts.iter().all(|host| *host == 0);
-        let locals = hosts.iter().filter(|host| **host == hosts[0]).count() as u32;
-        Places { hosts: if is_one { Box::default() } else { hosts.into() }, supernodes: Supernodes::Apart, locals }
+        Places::of(hosts, hosts.iter().filter(|host| **host == hosts[0]).count() as u32, 1, 0, true)
     }
 
     /// True if all nodes are on one host.

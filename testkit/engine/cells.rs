@@ -14,6 +14,7 @@ use crate::coll::handlers;
 use crate::coll::reach::{Connect, MemberReach};
 use crate::coll::team::{Images, Team};
 use crate::explore::explore;
+use crate::peers::places::Places;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, Interrupt, LocalMap, NodeId, Placement, RemoteMap, RemoteSegment};
 use crate::sync::Ordering;
@@ -65,7 +66,7 @@ fn members(direct: bool, threaded: bool, bells: Bells) -> Vec<Member> {
             Ok(segment.map(0, beside() + AHEAD, Placement::Anywhere)?)
         });
         let paths = (0..2).map(|rank| CellPath::new(rank, 0)).collect();
-        let to_all = MemberReach::new(2, direct.then_some(connect));
+        let to_all = MemberReach::new(me as u32, 2, Arc::new(Places::on(&[0, 0])), direct.then_some(connect));
         let cells = Cells::new(me, block, own.clone(), paths, Arc::new(to_all));
         (0..2).for_each(|member| drop(cells.map(member))); // connecting is not part of the models
         // SAFETY: one thread uses each member.

@@ -114,8 +114,9 @@ fn nodes_end_with_mpirun() {
 fn a_signal_of_mpirun_is_told_once_on_each_host() {
     let Some(_one) = mpirun() else { return };
     for (hosts, count) in [("", 1), ("r/2", 2)] {
-        // mpirun would kill nodes that have had no core for a second since it passed the signal on.
-        let patient = ("OMPI_MCA_odls_base_sigkill_timeout", "60");
+        // So many seconds, instead of one, mpirun leaves between the signals by which it ends nodes: a node that has had no core since it was
+        // sent SIGTERM would be killed before it has said so.
+        let patient = ("OMPI_MCA_odls_base_sigkill_timeout", "4");
         let start = started(4, hosts, "join attach fence ready spin").of_nodes(4).with_env(patient.0, patient.1);
         let outcome = run(start.with_signals(&[libc::SIGTERM]));
         let lines = outcome.err.lines().filter(|line| line.contains("*** Caught a signal: SIGTERM(15) on node "));

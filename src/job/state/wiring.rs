@@ -7,13 +7,14 @@ use super::{CONNECT, Client};
 use crate::am::peers::Connector;
 use crate::am::region::{COMMAND, CONTROL, ENVIRONMENT, Layout};
 use crate::am::wait;
-use crate::base::config::{Config, Dma, SegmentSize};
+use crate::base::config::{Config, Dma, SegmentSize, Unmapped};
 use crate::base::error::Error;
 use crate::base::log;
-use crate::boot::{self, BootError, Bootstrap, Key};
+use crate::boot::{self, BootError, Bootstrap, JobMemory, Key};
 use crate::job::rooms::{self, Room, Sharers};
 use crate::job::{JobHeader, environment, limits};
 use crate::os::{namespace, sys};
+use crate::peers::places::Places;
 use crate::sci::window::Window;
 use crate::sci::{
     Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment, SciError, SegmentId,
@@ -210,6 +211,14 @@ impl Wish {
         let reserves = cards.iter().any(|card| card[4] & 1 != 0);
         Ok(Sizes { local, global, stride, reserves, sharers })
     }
+}
+
+/// Where the job's nodes are, as its memory and the settings say. `everything`: no segment is mapped.
+pub(super) fn places(memory: &JobMemory, config: &Config, everything: bool) -> Places {
+    let header = memory.header();
+    let real: Vec<u32> = header.records().iter().map(|record| record.host()).collect();
+    let apart = everything || config.unmapped != Unmapped::No || IS_TIMED;
+    Places::of(&real, header.local_count(), config.hosts.split, config.supernode_max, apart)
 }
 
 /// The key under which a node puts its [`InitCard`].

@@ -1,7 +1,7 @@
 //! A run in timing mode: the adapter alone, then jobs, then what the model and the papers say of the same operations.
 
 use super::super::plan::{self, Job};
-use super::super::tricks::Tricks;
+use super::super::tricks;
 use super::super::{hosts, jobs};
 use super::raw::{By, Fabric};
 use super::{documents, row};
