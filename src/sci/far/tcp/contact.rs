@@ -75,10 +75,11 @@ impl Attempts {
         self.at += 1;
     }
 
-    /// The connection to `at` was made, and closed by the other side after it was `held`. Only a node that greeted was busy meanwhile,
-    /// and makes the contact by its next polls; anybody can hold a connection and close it.
+    /// The connection to `at` was made, and closed by the other side after it was `held`. If that took long, one of the two was busy
+    /// meanwhile and makes the contact by its next polls. A busy one of this node's own has not even been greeted: it speaks first. Anybody
+    /// can hold a connection and close it, so this counts a few times only.
     fn closed(&mut self, at: SocketAddr, why: &str, held: Duration, is_greeted: bool, now: Instant) {
-        if is_greeted && held > STRANGER && self.renewed < RENEWALS {
+        if held > STRANGER && self.renewed < RENEWALS {
             self.renewed += 1;
             self.since = now;
         }
@@ -280,12 +281,12 @@ mod tests {
         }
     }
 
-    /// A stranger that holds a connection for a while does not keep the contact alive, nor does one that greets as another job's node.
+    /// A stranger that holds a connection for a while does not keep the contact alive for ever, nor does one that greets as another job's node.
     #[test]
     fn whoever_takes_connections_and_closes_them_is_given_up_in_time() {
         let (limit, held) = (Duration::from_secs(60), STRANGER + LOOK);
         for (is_greeted, most, part) in
-            [(false, 0, "and closes: it is no node of this job"), (true, RENEWALS, "another job")]
+            [(false, RENEWALS, "and closes: it is no node of this job"), (true, RENEWALS, "another job")]
         {
             let mut attempts = attempts(&["10.0.0.2:5"]);
             let mut now = attempts.since;
