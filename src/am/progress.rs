@@ -10,11 +10,11 @@
 //! | a step of a wait in the library | `look_watched`; of one of several threads `look_unguarded` | the same | the same |
 //! | who has seen a message so | `poll_watched`, `wait_watched`, over `Inbox::serve_watched` | that message and what is behind it | the other predicted peers but every 8th time, the network but every 16th (`serve_seen`) |
 //! | a reply that waits for room | `Inbox::poll_replies` | replies of all peers | requests |
-//! | a sender without room | `Am::serve_room` and below (`request`) | what its receiver has given back and answered; now and then as a poll | other peers |
-//! | a client's poll | `poll_in_loop`; where other threads may poll, or there is other work, `poll_guarded` | predicted peers (`look_for`); if they have nothing, a line of what all announce (`is_quiet`, `nothing_predicted`) | other lines, which later polls look at; nobody for long |
+//! | a sender without room | `Am::wait_for_room`, `reserve_now` (`request`) | what its receiver has given back and answered; now and then as a poll | other peers |
+//! | a client's poll | `poll_in_loop`; where other threads may poll, or there is other work, `poll_guarded` | predicted peers (`look_for`); if they have nothing, a line of what all announce (`is_quiet`, `nothing_predicted`) | other lines, which later polls look at |
 //! | an engine's poll | `poll` | the same, then the adapter and other engines (`look_further`) | the same |
-//! | a wait that goes on | `wait_step`, `wait_step_with`, over `wait_step_further` | the same, with more lines the longer it lasts | less and less |
-//! | a wait before its sleep | `Look::Last` (`look_everywhere`), also `poll_whole` | everything, and the adapter first and last | nothing |
+//! | a wait that goes on | `wait_step`, `wait_step_with`, over `wait_step_further` | the same (`Look::Spin`); before it gives the core away, all lines (`Look::Whole`) | other lines while it spins |
+//! | a wait before its sleep | `Look::Last` (`look_everywhere`), also `poll_whole` | everything, then the adapter, then everything again | nothing |
 //!
 //! Must not know: which queue is looked at, what a message says.
 
