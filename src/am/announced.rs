@@ -18,23 +18,6 @@ use crate::sci::{Adapter, LocalMap};
 use crate::sync::{Ordering, fence};
 
 impl<A: Adapter> Inbox<A> {
-    /// True if the line whose turn it is announces nothing; then the turn passes to the next line.
-    #[inline(always)]
-    pub(super) fn is_line_quiet_in_turn(&self) -> bool {
-        let quiet = self.is_line_quiet(self.lookout.line.get());
-        if quiet {
-            self.lookout.next_line();
-        }
-        quiet
-    }
-
-    /// Serves the peers that the line whose turn it is announces.
-    pub(super) fn scan_line_in_turn(&self, am: &Am<A>) -> u32 {
-        let line = self.lookout.line.get();
-        self.lookout.next_line();
-        self.scan_announced(am, line)
-    }
-
     /// Looks at everything that peers announce.
     #[cold]
     #[inline(never)]
@@ -52,8 +35,9 @@ impl<A: Adapter> Inbox<A> {
         (0..self.lookout.seen.len()).map(|line| self.scan_peers(am, line)).sum()
     }
 
+    /// True if this line announces nothing.
     #[inline(always)]
-    fn is_line_quiet(&self, line: usize) -> bool {
+    pub(super) fn is_line_quiet(&self, line: usize) -> bool {
         let first = self.lookout.first + LINE * line;
         if self.layout.grouped() { !self.is_announced(line, first) } else { self.is_seen(line, first) }
     }
@@ -77,9 +61,10 @@ impl<A: Adapter> Inbox<A> {
         (0..WORDS).all(|i| words.word(i).load(Ordering::Relaxed) == seen[i].get())
     }
 
+    /// Serves the peers that this line announces.
     #[cold]
     #[inline(never)]
-    fn scan_announced(&self, am: &Am<A>, line: usize) -> u32 {
+    pub(super) fn scan_announced(&self, am: &Am<A>, line: usize) -> u32 {
         match self.layout.grouped() {
             true if self.is_line_quiet(line) => 0,
             true => self.scan_groups(am, line),

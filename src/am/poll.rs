@@ -21,8 +21,9 @@
 //! Must not know: what a message says.
 
 use super::engine::Am;
-use super::inbox::{Counters, From, Inbox};
+use super::inbox::{Counters, Inbox};
 use super::receive::is_spent;
+use super::region::Layout;
 use super::slot::Slot;
 use crate::am::wait::Look;
 use crate::sci::Adapter;
@@ -85,33 +86,17 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
         match self.look_for(am) {
-            Some(found) => self.found_in_clients_loop(am, found),
             None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
-            None => self.nothing_in_loop(am),
+            found => self.go_on_in_loop(am, found),
         }
     }
 
     #[inline(never)]
-    fn found_in_clients_loop(&self, am: &Am<A>, found: Found) {
-        let found = self.serve_found(am, found);
-        self.polled(am, found);
-    }
-
-    #[inline(never)]
-    fn nothing_in_loop(&self, am: &Am<A>) {
-        let found = self.nothing_predicted(am, Look::Glance);
-        self.polled(am, found);
-    }
-
-    /// Polls, then grants polls to the header. Returns whether anything was found, and how many polls the header has made since
-    /// the last time.
-    pub(crate) fn poll_and_grant(&self, am: &Am<A>) -> (bool, u32) {
-        let found = self.poll(am, Look::Glance);
-        (found, self.let_header_poll(am))
-    }
-
-    #[inline(always)]
-    fn polled(&self, am: &Am<A>, found: bool) {
+    fn go_on_in_loop(&self, am: &Am<A>, found: Option<Found>) {
+        let found = match found {
+            Some(found) => self.serve_found(am, found),
+            None => self.nothing_predicted(am, Look::Glance),
+        };
         let inline = self.let_header_poll(am);
         if found { self.found_in_loop(am) } else { am.waiter.missed(1 + inline) }
     }
@@ -131,31 +116,21 @@ impl<A: Adapter> Inbox<A> {
         for predicted in &self.predicted[..self.likely.get()] {
             let peer = predicted.get() as usize;
             let from = &self.from[peer];
+            let has = |index, at: fn(&Layout, u32) -> usize| {
+                let slot = Slot::at(&self.command, self.layout.queue(peer) + at(&self.layout, index));
+                slot.look(self.layout.sequence(index)).is_some()
+            };
             if let Some(way) = am.peers.known(peer)
                 && way.outstanding() > 0
-                && (self.reply_waits(peer, from) || self.has_credit(way, peer, from))
+                && (has(from.next_reply.get(), Layout::reply) || self.has_credit(way, peer, from))
             {
                 return Some(Found::Replies(peer));
             }
-            if self.request_waits(peer, from) {
+            if has(from.next_request.get(), Layout::request) {
                 return Some(Found::Requests(peer));
             }
         }
         None
-    }
-
-    #[inline(always)]
-    fn request_waits(&self, peer: usize, from: &From) -> bool {
-        let index = from.next_request.get();
-        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(index));
-        slot.look(self.layout.sequence(index)).is_some()
-    }
-
-    #[inline(always)]
-    fn reply_waits(&self, peer: usize, from: &From) -> bool {
-        let index = from.next_reply.get();
-        let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.reply(index));
-        slot.look(self.layout.sequence(index)).is_some()
     }
 
     // In three polls of four the message that is found is served at once, and nothing else: a client's next request waits for
@@ -222,12 +197,25 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.forget();
-        (0..LINES).all(|_| self.is_line_quiet_in_turn())
+        (0..LINES).all(|_| {
+            let is_quiet = self.is_line_quiet(self.lookout.line.get());
+            if is_quiet {
+                self.lookout.next_line();
+            }
+            is_quiet
+        })
     }
 
     #[inline(never)]
     fn nothing_predicted(&self, am: &Am<A>, look: Look) -> bool {
-        let scan = || if look.is_light() { self.scan_line_in_turn(am) } else { self.scan(am) };
+        let scan = || match look.is_light() {
+            true => {
+                let line = self.lookout.line.get();
+                self.lookout.next_line();
+                self.scan_announced(am, line)
+            }
+            false => self.scan(am),
+        };
         let found = am.adapter.together(scan);
         Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0

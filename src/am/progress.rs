@@ -20,14 +20,15 @@
 
 use super::direct::Seen;
 use super::engine::{ADAPTER, Am, PIECE};
+use super::inbox::Inbox;
 use crate::am::wait::{Look, Rest};
 use crate::sci::{Adapter, Effort};
 use crate::sync::Ordering;
 
 /// What came of a poll.
-struct Looked {
+pub(crate) struct Looked {
     /// It did something.
-    did: bool,
+    pub(crate) did: bool,
     /// It looked at the inbox itself. Else it has left that to another thread, which may have looked too early.
     is_whole: bool,
 }
@@ -36,7 +37,7 @@ impl<A: Adapter> Am<A> {
     /// Serves what has arrived: runs handlers, takes credits. The work is bounded. True if there was anything.
     #[inline(always)]
     pub fn poll(&self) -> bool {
-        self.serve(Look::Glance)
+        self.look(Look::Glance).did
     }
 
     /// A poll that misses no message that is there. False: another thread is polling, and may have looked too early.
@@ -88,7 +89,8 @@ impl<A: Adapter> Am<A> {
                     self.waiter.missed(1);
                 }
             }
-            _ => self.poll_watched_guarded(is_reply),
+            _ if self.serve_watched_guarded(is_reply) => {}
+            _ => self.poll_guarded(),
         }
     }
 
@@ -110,7 +112,8 @@ impl<A: Adapter> Am<A> {
             return;
         }
         // While another thread is polling, this poll has nothing to do.
-        let (found, inline) = self.inbox.try_with(|inbox| inbox.poll_and_grant(self)).unwrap_or((false, 0));
+        let poll = |inbox: &Inbox<A>| (inbox.poll(self, Look::Glance), inbox.let_header_poll(self));
+        let (found, inline) = self.inbox.try_with(poll).unwrap_or((false, 0));
         match (self.look_further(found, Look::Glance).did, self.inbox.unguarded()) {
             (true, Some(inbox)) => inbox.found_in_loop(self),
             (true, None) => self.waiter.found(),
@@ -118,28 +121,16 @@ impl<A: Adapter> Am<A> {
         }
     }
 
-    #[inline(never)]
-    fn poll_watched_guarded(&self, is_reply: bool) {
-        if !self.serve_watched_guarded(is_reply) {
-            self.poll_guarded();
-        }
-    }
-
     /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if
     /// something was run.
+    #[inline(never)]
     fn serve_watched_guarded(&self, is_reply: bool) -> bool {
         !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
     }
 
     /// A poll as thorough as `look` asks.
     #[inline(always)]
-    pub(crate) fn serve(&self, look: Look) -> bool {
-        self.look(look).did
-    }
-
-    /// A poll.
-    #[inline(always)]
-    fn look(&self, look: Look) -> Looked {
+    pub(crate) fn look(&self, look: Look) -> Looked {
         // A poll inside a handler would run a handler in a handler.
         if self.in_handler() {
             return Looked { did: false, is_whole: true };
@@ -265,7 +256,7 @@ impl<A: Adapter> Am<A> {
         let goes_on = self.watch.is_wait();
         let poll = |look| {
             let look = if look == Look::Spin && !goes_on { Look::Glance } else { look };
-            self.serve(look) || (look == Look::Last && ready())
+            self.look(look).did || (look == Look::Last && ready())
         };
         let next = self.waiter.step(failed, &self.interrupt, gaps, rest, poll);
         // A thread that finds the inbox taken leaves this to the one that has it.

@@ -109,7 +109,7 @@ fn polls<A: Kit>() -> [fn(&Node<A>); 3] {
         },
         |a| a.am.poll_in_loop(),
         |a| {
-            a.am.serve(Look::Last);
+            a.am.look(Look::Last).did;
         },
     ]
 }
@@ -162,13 +162,13 @@ fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
                     b.am.peers[0].control.publish(at, word);
                 }
                 for look in [Look::Glance, Look::Glance, Look::Glance, Look::Whole, Look::Last] {
-                    assert!(!a.am.serve(look));
+                    assert!(!a.am.look(look).did);
                 }
                 if round % 10 == 0 {
                     // SAFETY: with 0 bytes nothing is read.
                     let source = unsafe { Source::new(std::ptr::null(), 0) };
                     b.am.request_medium(0, NOTE, source, none()).unwrap();
-                    assert!((0..8).any(|_| a.am.poll()) || a.am.serve(Look::Last), "round {round} of {count} nodes");
+                    assert!((0..8).any(|_| a.am.poll()) || a.am.look(Look::Last).did, "round {round} of {count} nodes");
                     assert_eq!(SEEN.take().len(), 1);
                 }
             }

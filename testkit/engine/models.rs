@@ -365,9 +365,9 @@ fn loom_no_wake_up_is_lost_between_a_request_and_a_sleeper() {
         |a| a.short(1, NOTE, 1),
         |b| {
             b.am.interrupt.arm();
-            if !b.am.serve(Look::Last) {
+            if !b.am.look(Look::Last).did {
                 assert!(b.am.interrupt.wait(Duration::MAX));
-                assert!(b.am.serve(Look::Last), "a woken node finds the message");
+                assert!(b.am.look(Look::Last).did, "a woken node finds the message");
             }
             b.am.interrupt.disarm();
             assert_eq!(b.noted(), [1]);

@@ -56,7 +56,7 @@ impl Node<Heap> {
             self.am.poll();
             self.am.interrupt.arm();
             noted.extend(self.noted());
-            if noted.len() < count && !self.am.serve(Look::Last) {
+            if noted.len() < count && !self.am.look(Look::Last).did {
                 assert!(self.am.interrupt.wait(Duration::MAX));
             }
             self.am.interrupt.disarm();
@@ -163,7 +163,7 @@ fn loom_two_threads_that_poll_run_each_message_once() {
     let parts: [(usize, Part); 3] = [(0, |a| a.short(1, NOTE, 1)), (1, polls), (1, polls)];
     model(threads, parts, |made, noted| {
         act(&made[1], |b| {
-            b.am.serve(Look::Last);
+            b.am.look(Look::Last).did;
             assert_eq!([&noted[..], &b.noted()].concat(), [1]);
         });
     });
