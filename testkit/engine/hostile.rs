@@ -109,7 +109,7 @@ fn polls<A: Kit>() -> [fn(&Node<A>); 3] {
         },
         |a| a.am.poll_in_loop(),
         |a| {
-            a.am.look(Look::Last).did;
+            a.am.look(Look::Last);
         },
     ]
 }

@@ -163,7 +163,7 @@ fn loom_two_threads_that_poll_run_each_message_once() {
     let parts: [(usize, Part); 3] = [(0, |a| a.short(1, NOTE, 1)), (1, polls), (1, polls)];
     model(threads, parts, |made, noted| {
         act(&made[1], |b| {
-            b.am.look(Look::Last).did;
+            b.am.look(Look::Last);
             assert_eq!([&noted[..], &b.noted()].concat(), [1]);
         });
     });
