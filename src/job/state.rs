@@ -178,6 +178,11 @@ impl Job {
         Ok(())
     }
 
+    /// Makes everything that a job has before attach.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one list, in the order that all nodes keep: each step uses what stands above it"
+    )]
     fn build(
         joined: Joined,
         config: Config,

@@ -235,6 +235,7 @@ impl Frame {
         out.extend_from_slice(&body.0);
     }
 
+    #[expect(clippy::too_many_lines, reason = "one row for each frame")]
     fn write(&self, w: &mut Writer) -> u8 {
         match self {
             Frame::Hello(hello) => {

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Command};
 pub const NAME: &str = "gasnetrun_sci";
 
 /// All options. The program and its arguments are not among them: see `options`.
+#[expect(clippy::too_many_lines, reason = "one list, in the order of the help")]
 pub fn command() -> Command {
     let flag = |short: char, id: &'static str| Arg::new(id).short(short).long(id).action(ArgAction::Count);
     let value = |id: &'static str, name: &'static str| Arg::new(id).long(id).value_name(name);

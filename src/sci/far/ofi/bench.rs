@@ -178,6 +178,28 @@ fn best(mut trip: impl FnMut(), mut other: impl FnMut() + Send) -> f64 {
     best
 }
 
+/// Puts or gets 8 bytes of node 1, and waits for them. `own` is leaked.
+fn transfer(wire: &OfiWire, came: &Came, own: *mut u8, write: bool, done: &'static AtomicU64) {
+    let wanted = done.load(Ordering::Relaxed) + 1;
+    loop {
+        let begun = if write {
+            // SAFETY: leaked.
+            unsafe { wire.write(1, 0, own, 8, Kept::UntilDone, Some(done)) }
+        } else {
+            // SAFETY: leaked.
+            unsafe { wire.read(1, 0, own, 8, done) }
+        };
+        if begun.expect("no loss") {
+            break;
+        }
+        wire.progress(came, true);
+    }
+    // ORDERING: Acquire ↔ the Release with which the wire counts.
+    while done.load(Ordering::Acquire) < wanted {
+        wire.progress(came, true);
+    }
+}
+
 fn compare(provider: &str) {
     let (mut a, mut b) = (Raw::open(provider, false), Raw::open(provider, false));
     a.meet(&b);
@@ -240,32 +262,8 @@ fn compare(provider: &str) {
         for (row, write) in [(1, true), (2, false)] {
             let time = best(|| a.transfer(write), || b.look());
             figures[row][0] = figures[row][0].min(time);
-            let own = bases[0];
-            let time = best(
-                || {
-                    let wanted = done.load(Ordering::Relaxed) + 1;
-                    loop {
-                        let begun = if write {
-                            // SAFETY: leaked.
-                            unsafe { wires[0].write(1, 0, own, 8, Kept::UntilDone, Some(done)) }
-                        } else {
-                            // SAFETY: leaked.
-                            unsafe { wires[0].read(1, 0, own, 8, done) }
-                        };
-                        if begun.expect("no loss") {
-                            break;
-                        }
-                        wires[0].progress(&came[0], true);
-                    }
-                    // ORDERING: Acquire ↔ the Release with which the wire counts.
-                    while done.load(Ordering::Acquire) < wanted {
-                        wires[0].progress(&came[0], true);
-                    }
-                },
-                || {
-                    wires[1].progress(&came[1], true);
-                },
-            );
+            let look = || _ = wires[1].progress(&came[1], true);
+            let time = best(|| transfer(&wires[0], &came[0], bases[0], write, done), look);
             figures[row][1] = figures[row][1].min(time);
         }
     }
