@@ -10,7 +10,7 @@ use crate::am::region::{COMMAND, CONTROL, Layout, PAYLOAD};
 use crate::am::wait::{Mode, Waiter};
 use crate::am::{Am, Wiring};
 use crate::barrier::Barrier;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::base::config::Config;
 use crate::base::error::Error;
@@ -328,7 +328,7 @@ fn node<A: Adapter>(
         });
     }
     am.start_at(shape.start);
-    let hosts = Hosts::new(shape.hosts.len(), |node| shape.hosts[node]);
+    let hosts = Grouping::new(shape.hosts.len(), |node| shape.hosts[node]);
     let plan = match &hosts {
         Some(hosts) => Plan::levels(me as usize, hosts),
         None => Plan::direct(me as usize, shape.nodes as usize),

@@ -19,7 +19,7 @@
 
 #![allow(unsafe_code)] // mapped cells
 
-pub mod hosts;
+pub mod grouping;
 pub mod plan;
 
 use crate::am::Am;

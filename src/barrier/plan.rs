@@ -15,7 +15,7 @@
 //!
 //! Must not know: what is told, and by what means.
 
-use super::hosts::Hosts;
+use super::grouping::Grouping;
 
 /// The most hosts whose leaders tell each other directly. They send no more words than in rounds, and all at once.
 const DIRECT_HOSTS: usize = 3;
@@ -47,7 +47,7 @@ impl Plan {
     }
 
     /// Hosts by their leaders.
-    pub fn levels(me: usize, hosts: &Hosts) -> Plan {
+    pub fn levels(me: usize, hosts: &Grouping) -> Plan {
         let host = hosts.host(me);
         let (leader, others) = (hosts.of(host)[0], &hosts.of(host)[1..]);
         if leader as usize != me {
@@ -167,7 +167,7 @@ mod tests {
             (vec![0, 1, 2, 0, 1, 2, 2, 3, 0], 2),
         ];
         for (names, most) in shapes {
-            let hosts = Hosts::new(names.len(), |m| names[m]).unwrap();
+            let hosts = Grouping::new(names.len(), |m| names[m]).unwrap();
             let plans: Vec<_> = (0..names.len()).map(|me| Plan::levels(me, &hosts)).collect();
             for seed in 0..20 {
                 let far = play(&plans, seed, |a, b| names[a] != names[b]);

@@ -21,7 +21,7 @@ use super::area;
 use super::audit::Audit;
 use super::team::Team;
 use crate::am::Am;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::sci::Adapter;
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
@@ -62,7 +62,7 @@ pub struct Book {
 
 impl Book {
     /// The book of member `me`. `hosts`: the members are on several.
-    pub fn new(me: usize, members: usize, window: u32, hosts: Option<&Hosts>) -> Book {
+    pub fn new(me: usize, members: usize, window: u32, hosts: Option<&Grouping>) -> Book {
         let group = |tell: Vec<u32>, hear: Vec<u32>, quarters| Group {
             tell: tell.into(),
             hear: hear.into(),
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn leaders_vouch_for_their_hosts() {
-        let hosts = Hosts::new(5, |m| [0, 0, 1, 1, 2][m]).unwrap();
+        let hosts = Grouping::new(5, |m| [0, 0, 1, 1, 2][m]).unwrap();
         let of =
             |me| Book::new(me, 5, 32, Some(&hosts)).groups.into_iter().map(|g| (g.tell, g.hear)).collect::<Vec<_>>();
         assert_eq!(of(0), [([2, 4].into(), [1].into()), ([1].into(), [2, 4].into())]);

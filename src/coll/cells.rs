@@ -29,7 +29,7 @@ use crate::am::Am;
 use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
@@ -130,7 +130,7 @@ impl<A: Adapter> Cells<A> {
     }
 
     /// The members, host by host. `None`: all are on one host.
-    pub fn hosts(&self) -> Option<Hosts> {
+    pub fn hosts(&self) -> Option<Grouping> {
         self.reach.hosts(self.members(), |member| self.rank(member))
     }
 

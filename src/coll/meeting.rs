@@ -19,7 +19,7 @@
 use super::cells::Cells;
 use super::select::DIRECT_MEMBERS;
 use crate::am::Am;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::sci::Adapter;
 use crate::sync::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ pub struct Meetings {
 
 impl Meetings {
     /// For member `me` of a team. `hosts`: its members are on several.
-    pub fn new(me: usize, members: usize, hosts: Option<&Hosts>) -> Meetings {
+    pub fn new(me: usize, members: usize, hosts: Option<&Grouping>) -> Meetings {
         let plan = match hosts {
             Some(hosts) => Some(Plan::levels(me, hosts)),
             None => (members > DIRECT_MEMBERS).then(|| Plan::rounds(me, members)),

@@ -3,7 +3,7 @@
 //!
 //! Must not know: how regions are connected, and what they contain.
 
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::base::error::Error;
 use crate::base::fatal;
 use crate::peers::places::Places;
@@ -35,8 +35,8 @@ impl<A: Adapter> MemberReach<A> {
     }
 
     /// The hosts of some nodes, as a team's members are. `None`: all are on one host.
-    pub fn hosts(&self, members: usize, rank: impl Fn(usize) -> u32) -> Option<Hosts> {
-        if self.places.is_one_host() { None } else { Hosts::new(members, |member| self.places.host(rank(member))) }
+    pub fn hosts(&self, members: usize, rank: impl Fn(usize) -> u32) -> Option<Grouping> {
+        if self.places.is_one_host() { None } else { Grouping::new(members, |member| self.places.host(rank(member))) }
     }
 
     /// Number of nodes.

@@ -16,7 +16,7 @@ use super::select::{self, Algorithm, DIRECT_MEMBERS};
 use super::span::{Buffer, Span};
 use super::tree::Order;
 use crate::am::region::LINE;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use smallvec::SmallVec;
 
 /// A buffer with a copy of `from`.
@@ -98,7 +98,7 @@ fn near_sum_radix<A: Mapped>(cx: &Context<A>, call: &Call) -> usize {
 /// True if the hosts' leaders send their vectors directly to who combines them: they are few, or the vectors so long that they
 /// share the work.
 fn is_direct<A: Mapped>(cx: &Context<A>, call: &Call) -> bool {
-    let hosts = cx.team.hosts.as_ref().map_or(1, Hosts::count);
+    let hosts = cx.team.hosts.as_ref().map_or(1, Grouping::count);
     hosts <= DIRECT_MEMBERS || (call.kind == Kind::ReduceAll && call.each > select::SHARED_REDUCE)
 }
 

@@ -13,7 +13,7 @@ use super::meeting::Meetings;
 use super::reach::MemberReach;
 use super::stage::Kept;
 use crate::am::Am;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::barrier::{ArrivalCells, Barrier};
 use crate::sci::Adapter;
@@ -82,7 +82,7 @@ pub struct Team<A: Adapter> {
     /// Words and bytes go by loads and stores between all members; else between some, or none.
     pub direct: bool,
     /// Its members, host by host. `None`: all are on one host.
-    pub hosts: Option<Hosts>,
+    pub hosts: Option<Grouping>,
     /// The barrier of a split team. The team of all nodes uses the job's.
     pub barrier: Barrier,
     /// Its meetings: barriers of GASNet-EX.

@@ -6,7 +6,7 @@
 //!
 //! Must not know: what moves along the edges.
 
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 
 /// The place of one member in a tree: its parent, and its children with their subtrees.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,14 +49,14 @@ enum Kind<'a> {
     /// From the root on.
     Round { root: usize, members: usize },
     /// Host by host. The root's host, the first of its places, and the root's place among that host's.
-    Hosts { hosts: &'a Hosts, first: usize, start: usize, root: usize },
+    Hosts { hosts: &'a Grouping, first: usize, start: usize, root: usize },
     /// These members alone, as they stand.
     Group(&'a [u32]),
 }
 
 impl<'a> Order<'a> {
     /// All `members` of a team, from `root` on. `hosts`: they are on several.
-    pub fn from(root: usize, members: usize, hosts: Option<&'a Hosts>) -> Order<'a> {
+    pub fn from(root: usize, members: usize, hosts: Option<&'a Grouping>) -> Order<'a> {
         let Some(hosts) = hosts else { return Order { kind: Kind::Round { root, members }, near: None } };
         let first = hosts.host(root);
         let start = hosts.start(first);
@@ -178,7 +178,7 @@ mod tests {
             &[0, 0, 0, 0, 0, 0, 0, 1],
         ];
         for names in shapes {
-            let hosts = Hosts::new(names.len(), |m| names[m]).unwrap();
+            let hosts = Grouping::new(names.len(), |m| names[m]).unwrap();
             for (radix, root) in [2, 3, 4].into_iter().flat_map(|radix| (0..names.len()).map(move |root| (radix, root)))
             {
                 let order = Order::from(root, names.len(), Some(&hosts));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn places_are_the_team_s_own_numbers_where_hosts_are_in_order() {
-        let hosts = Hosts::new(7, |m| [0, 0, 0, 1, 2, 2, 2][m]).unwrap();
+        let hosts = Grouping::new(7, |m| [0, 0, 0, 1, 2, 2, 2][m]).unwrap();
         let order = Order::from(0, 7, Some(&hosts));
         assert!((0..7).all(|m| order.member(m) == m && order.place(m) == m));
     }

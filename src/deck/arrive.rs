@@ -103,10 +103,10 @@ impl<A: Adapter> Deck<A> {
             }
         };
         let granted = match put(own, pool) {
-            Some(Came::Granted(wish, payer)) => {
+            Some(Came::Granted(slot, payer)) => {
                 self.am.will_send(node); // the thread that waits will probably answer
                 retrieved(own, payer, due, self.am);
-                Some(wish)
+                Some(slot)
             }
             Some(Came::Queued(was_empty)) => {
                 if let Some(fd) = own.fd
@@ -120,7 +120,7 @@ impl<A: Adapter> Deck<A> {
         };
         self.waiting.changed();
         // The key is made only where it is used.
-        self.is_threaded().then(|| granted.map_or(Key::Box(index), |wish| Key::Wish(wish.number())))
+        self.is_threaded().then(|| granted.map_or(Key::Box(index), |slot| Key::ReceiveSlot(slot.number())))
     }
 
     /// A message for the box of this index has come from `node`, as an item: a thread that waits for it makes it the content of its message itself.

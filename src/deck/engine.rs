@@ -5,12 +5,12 @@
 
 #![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
 
-use super::dead::Losses;
 use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
 use super::pace::Pace;
 use super::state::{Due, State};
+use super::survive::roll::Losses;
 use super::waiting::{Key, Waiting};
 use super::{BoxId, Failure, Outcome, UNDER_LOCK, Until};
 use crate::am::Am;
@@ -115,7 +115,7 @@ impl<A: Adapter> Deck<A> {
     ///
     /// # Safety
     /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. If the job
-    /// survives deaths, all heaps are mapped up to [`Holders::end`](super::holders::Holders::end); only this library writes the table there.
+    /// survives deaths, all heaps are mapped up to [`Holders::end`](super::survive::holders::Holders::end); only this library writes the table there.
     pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
         let Setting { am, threaded, limit, boxes, heap, connect, bell, losses } = setting;
         let state = State::new(heap.len);

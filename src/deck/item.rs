@@ -18,7 +18,7 @@ pub enum Content {
     Loan(Block),
 }
 
-/// A message that waits in a box, or in the wish of a thread.
+/// A message that waits in a box, or in the receive slot of a thread.
 #[derive(Debug)]
 pub struct Item {
     /// Its bytes.

@@ -25,27 +25,25 @@
 
 mod arrive;
 mod boxes;
-pub mod dead;
-mod death;
-mod due;
 pub mod engine;
 pub mod heap;
-pub mod holders;
 pub mod item;
 pub mod message;
 pub mod messages;
 pub mod names;
+mod outbound;
 pub mod owner;
 mod pace;
 mod pool;
 mod post;
 mod queue;
+mod receive_slot;
 mod retrieve;
 pub mod sender;
 mod state;
+pub mod survive;
 mod turns;
 pub mod waiting;
-mod wish;
 
 use crate::base::error::Error;
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@
 //!
 //! Must not know: how messages travel.
 
-#![allow(unsafe_code)] // wishes of waiting threads
+#![allow(unsafe_code)] // receive slots of waiting threads
 
 mod account;
 
@@ -21,8 +21,8 @@ use self::account::{Account, PART};
 use super::BoxId;
 use super::item::{Content, Item, Retrieved};
 use super::message::{Bytes, Message, Storage};
+use super::receive_slot::{Accepts, Listed};
 use super::turns::Turns;
-use super::wish::{Accepts, Listed};
 use std::collections::VecDeque;
 
 /// A message of which some pieces have come.
@@ -81,7 +81,7 @@ pub struct Own {
     /// The number of the `select` that named it last (`State::selected`); 0: none has.
     pub(super) named: u64,
     /// A thread that waits for the next message. Only while the box is empty.
-    pub(super) wish: Option<Listed>,
+    pub(super) receive_slot: Option<Listed>,
 }
 
 impl Own {
@@ -101,7 +101,7 @@ impl Own {
             serve_due: false,
             fd: None,
             named: 0,
-            wish: None,
+            receive_slot: None,
         }
     }
 
@@ -307,20 +307,20 @@ impl Own {
         if !account.spend(spent) {
             return None;
         }
-        if let Some(wish) = self.wish
+        if let Some(slot) = self.receive_slot
             && self.turns.is_empty()
-            // SAFETY: listed wishes live, and the caller has the lock of the state.
-            && let Some(accepts) = unsafe { wish.accepts(len) }
+            // SAFETY: listed receive slots live, and the caller has the lock of the state.
+            && let Some(accepts) = unsafe { slot.accepts(len) }
         {
-            self.wish = None;
+            self.receive_slot = None;
             let payer = account.count_retrieved(place, spent, &mut self.committed, &self.part);
             match (accepts, store) {
-                // SAFETY: listed wishes live, and the caller has the lock of the state.
-                (Accepts::Bytes, Some(store)) => unsafe { wish.grant(store) },
-                // SAFETY: listed wishes live, and the caller has the lock of the state.
-                _ => unsafe { wish.grant_item(node, Item { content: content(), len }) },
+                // SAFETY: listed receive slots live, and the caller has the lock of the state.
+                (Accepts::Bytes, Some(store)) => unsafe { slot.grant(store) },
+                // SAFETY: listed receive slots live, and the caller has the lock of the state.
+                _ => unsafe { slot.grant_item(node, Item { content: content(), len }) },
             }
-            return Some(Came::Granted(wish, payer));
+            return Some(Came::Granted(slot, payer));
         }
         Some(Came::Queued(account.append(&mut self.turns, place, len, content)))
     }

@@ -196,7 +196,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Posts a message of at most [`UNDER_LOCK`] bytes, if its credits are there and it can go at once. That is the common case: one lock instead
-    /// of two or three, and nothing to be paid back (what it buys: head of `wish`). False: it has done nothing.
+    /// of two or three, and nothing to be paid back (what it buys: head of `receive_slot`). False: it has done nothing.
     #[inline(always)]
     fn post_now(&self, handle: &Handle, message: &Message, until: Until) -> Outcome<bool> {
         if u32::from(handle.id.owner) == self.me() {

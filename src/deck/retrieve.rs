@@ -8,8 +8,8 @@ use super::engine::{Deck, Handle};
 use super::item::{Content, Item, Retrieved};
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::pace::Kind;
+use super::receive_slot::ReceiveSlot;
 use super::waiting::Key;
-use super::wish::Wish;
 use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::event;
@@ -75,40 +75,40 @@ impl<A: Adapter> Deck<A> {
             self.send_dues();
             return self.finish(message, taken);
         }
-        let wish = Wish::new(message);
-        let keys = [Key::Box(id.index), Key::Wish(wish.listed().number())];
-        let waited = self.wait(&keys, until, || self.look_for(id, &wish));
-        if !wish.is_granted() && waited.is_err() {
-            self.with(|state| state.forget(id, wish.listed())); // until that has returned, a handler may still grant it
+        let slot = ReceiveSlot::new(message);
+        let keys = [Key::Box(id.index), Key::ReceiveSlot(slot.listed().number())];
+        let waited = self.wait(&keys, until, || self.look_for(id, &slot));
+        if !slot.is_granted() && waited.is_err() {
+            self.with(|state| state.forget(id, slot.listed())); // until that has returned, a handler may still grant it
         }
-        if !wish.is_granted() {
+        if !slot.is_granted() {
             waited?;
         }
-        self.finish(message, wish.into_taken())
+        self.finish(message, slot.into_taken())
     }
 
-    /// True if the wish was granted. Else it takes the next message, if there is one, or lists the wish at the box, if no other thread has one there.
+    /// True if the slot was granted. Else it takes the next message, if there is one, or lists the slot at the box, if no other thread has one there.
     #[inline(always)]
-    fn look_for(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
-        if wish.is_granted() {
+    fn look_for(&self, id: BoxId, slot: &ReceiveSlot) -> Outcome<Option<()>> {
+        if slot.is_granted() {
             return Ok(Some(()));
         }
-        self.look_in_box(id, wish)
+        self.look_in_box(id, slot)
     }
 
-    /// The rest of [`Self::look_for`]. It is a function of its own, so that a wait whose wish was granted takes few instructions.
+    /// The rest of [`Self::look_for`]. It is a function of its own, so that a wait whose slot was granted takes few instructions.
     #[inline(never)]
-    fn look_in_box(&self, id: BoxId, wish: &Wish) -> Outcome<Option<()>> {
+    fn look_in_box(&self, id: BoxId, slot: &ReceiveSlot) -> Outcome<Option<()>> {
         self.with(|state| {
-            if wish.is_granted() {
+            if slot.is_granted() {
                 return Ok(Some(())); // by another thread, meanwhile
             }
             // SAFETY: this runs under the lock, and there is no other reference from here.
-            let (message, taken) = unsafe { wish.places() };
+            let (message, taken) = unsafe { slot.places() };
             let found = state.next(id, message, taken, self.am)?;
             match found {
-                true => state.forget(id, wish.listed()),
-                false => _ = state.own(id)?.wish.get_or_insert(wish.listed()),
+                true => state.forget(id, slot.listed()),
+                false => _ = state.own(id)?.receive_slot.get_or_insert(slot.listed()),
             }
             Ok(found.then_some(()))
         })

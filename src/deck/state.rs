@@ -4,15 +4,15 @@
 
 mod senders;
 
-use super::dead::Dead;
 use super::heap::Heap;
 use super::item::Retrieved;
 use super::message::{Bytes, Message};
 use super::names::Names;
 use super::owner::{Credit, Own, Payer};
 use super::pool::Pool;
+use super::receive_slot::Listed;
 use super::sender::Sender;
-use super::wish::Listed;
+use super::survive::roll::Dead;
 use super::{BoxId, Failure, Outcome};
 use crate::am::Am;
 use crate::os::event;
@@ -292,12 +292,12 @@ impl State {
         true
     }
 
-    /// A thread waits no longer with this wish.
-    pub(super) fn forget(&mut self, id: BoxId, wish: Listed) {
+    /// A thread waits no longer with this slot.
+    pub(super) fn forget(&mut self, id: BoxId, slot: Listed) {
         if let Ok(own) = self.own(id)
-            && own.wish == Some(wish)
+            && own.receive_slot == Some(slot)
         {
-            own.wish = None;
+            own.receive_slot = None;
         }
     }
 

@@ -35,8 +35,8 @@ const SLEEP: Duration = if cfg!(loom) { Duration::MAX } else { Duration::from_mi
 pub enum Key {
     /// A message in the box of this index.
     Box(u16),
-    /// The wish of this number was granted.
-    Wish(usize),
+    /// The slot of this number was granted.
+    ReceiveSlot(usize),
     /// Credits of the sender of this number.
     Sender(u32),
     /// The answer to this request.
@@ -52,7 +52,7 @@ impl Key {
     fn number(self) -> u64 {
         let (kind, value) = match self {
             Key::Box(index) => (1, u64::from(index)),
-            Key::Wish(number) => (2, number as u64),
+            Key::ReceiveSlot(number) => (2, number as u64),
             Key::Sender(number) => (3, number.into()),
             Key::Request(number) => (4, number.into()),
             Key::Object(number) => (5, number as u64),

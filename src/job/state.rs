@@ -12,7 +12,7 @@ use crate::am::wait::Waiter;
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
-use crate::barrier::hosts::Hosts;
+use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::base::config::{self, Config, Reported};
 use crate::base::error::Error;
@@ -444,7 +444,7 @@ fn library(
 
 /// Whom this node tells in the barrier.
 fn plan(config: &Config, me: u32, nodes: u32, places: &Places) -> Plan {
-    let plan = match Hosts::new(nodes as usize, |node| places.host(node as u32)) {
+    let plan = match Grouping::new(nodes as usize, |node| places.host(node as u32)) {
         Some(hosts) => Plan::levels(me as usize, &hosts),
         None => Plan::direct(me as usize, nodes as usize),
     };

@@ -11,11 +11,11 @@ mod berth;
 pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;
+pub mod copier;
 pub mod copy;
 #[cfg(all(any(test, feature = "timed"), not(loom)))]
 pub(crate) mod delayed;
 pub mod dma;
-pub mod engine;
 mod error;
 #[cfg(not(loom))]
 mod fabric;

@@ -7,7 +7,7 @@ use super::event::{self, NotLive, Part, Whose};
 use super::home::{self, Taken};
 use super::op::Op;
 use crate::explore::explore;
-use crate::sci::engine;
+use crate::sci::copier;
 use crate::sync::{AtomicU32, AtomicU64, ModelCell, Ordering, yield_now};
 use crate::verbs::Local;
 use loom::thread;
@@ -147,7 +147,7 @@ fn loom_leaves_and_root_of_an_operation_are_used_by_several_threads() {
         let dma = thread::spawn(move || {
             of.source.with(|_| ());
             of.target.with_mut(|_| ());
-            engine::count(copied);
+            copier::count(copied);
         });
         let of = memory.clone();
         let local = thread::spawn(move || {
@@ -194,7 +194,7 @@ fn loom_a_wait_for_a_leaf_ends_with_its_root_though_the_op_is_used_again() {
                 yield_now();
             }
         });
-        engine::count(copied);
+        copier::count(copied);
         assert_eq!(event::test(root, Whose::Own), Ok(true));
         let again = home::take().unwrap();
         assert!(again.0 == first.0 && again.1.handle(again.0) != root);
@@ -203,7 +203,7 @@ fn loom_a_wait_for_a_leaf_ends_with_its_root_though_the_op_is_used_again() {
         waits.join().unwrap();
         assert_eq!(event::is_leaf_done(leaf), Ok(None));
         assert_eq!(event::is_leaf_done(next), Ok(Some(false)), "its copy is under way");
-        engine::count(copied);
+        copier::count(copied);
         assert_eq!(event::is_leaf_done(next), Ok(Some(true)));
         assert!(other.1.is_done());
     });

@@ -1,7 +1,7 @@
-//! Transfers that the DMA engine makes while the client computes (GASNET_SCI_DMA). It takes long transfers of mapped memory
+//! Transfers that the DMA copier makes while the client computes (GASNET_SCI_DMA). It takes long transfers of mapped memory
 //! whose local side the client must not touch before the sync (contract: extended.md §3, §5). The others are made at once.
 //!
-//! A transfer is made at once, too, if the queue has no room or the thread cannot be started. So clients wait for the engine in
+//! A transfer is made at once, too, if the queue has no room or the thread cannot be started. So clients wait for the copier in
 //! syncs only.
 
 #![allow(unsafe_code)] // client memory and mapped segments
@@ -12,7 +12,7 @@ use super::{Completion, Counted, Landing};
 use crate::am::source::Source;
 use crate::base::log;
 use crate::sci::SciError;
-use crate::sci::engine::{Engine, Work};
+use crate::sci::copier::{Copier, Work};
 use crate::sync::{AtomicU32, Ordering};
 use crate::verbs::Local;
 
@@ -20,9 +20,9 @@ use crate::verbs::Local;
 /// client would have to help with the queue anyway.
 const DEPTH: usize = 1024;
 
-/// The node's DMA engine and what it is for.
+/// The node's DMA copier and what it is for.
 pub struct Overlap {
-    engine: Engine,
+    copier: Copier,
     /// Bytes; shorter transfers are made at once.
     min: usize,
     /// 1 once the client was told that the thread could not be started.
@@ -32,15 +32,15 @@ pub struct Overlap {
 impl Overlap {
     /// For transfers of `min` bytes and more. No thread starts before there is one.
     pub fn new(min: usize) -> Overlap {
-        Overlap { engine: Engine::new(DEPTH), min, told: AtomicU32::new(0) }
+        Overlap { copier: Copier::new(DEPTH), min, told: AtomicU32::new(0) }
     }
 
-    /// Length in bytes from which the engine takes transfers.
+    /// Length in bytes from which the copier takes transfers.
     pub fn min(&self) -> usize {
         self.min
     }
 
-    /// True if a transfer of `len` bytes is for the engine.
+    /// True if a transfer of `len` bytes is for the copier.
     pub(super) fn takes(&self, len: usize) -> bool {
         len >= self.min
     }
@@ -59,11 +59,11 @@ impl Overlap {
     }
 
     /// # Safety
-    /// As [`Engine::enqueue`], until the operation is done.
+    /// As [`Copier::enqueue`], until the operation is done.
     unsafe fn queue(&self, from: *const u8, to: *mut u8, len: usize, c: Completion<'_>) -> bool {
         let op: Option<&'static Op> = Table::get().op(c.counts.id); // the same op; its place in the table lives for ever
         // SAFETY: the caller promises that both sides stay valid for `len` bytes until the operation is done.
-        let enqueue = |count| unsafe { self.engine.enqueue(from, to, len, count) };
+        let enqueue = |count| unsafe { self.copier.enqueue(from, to, len, count) };
         match op.map(|op| op.queue(c.local, enqueue)) {
             Some(Ok(())) => true,
             Some(Err(error)) => {
@@ -85,11 +85,11 @@ impl Overlap {
 
     /// Makes a part of what is queued, on the calling thread. False: there is nothing to take.
     pub fn help(&self) -> bool {
-        self.engine.help()
+        self.copier.help()
     }
 
     /// Bytes made so far.
     pub fn work(&self) -> Work {
-        self.engine.work()
+        self.copier.work()
     }
 }

@@ -7,7 +7,7 @@ use super::models::{Bells, act, made};
 use super::world::{Node, Shape};
 use crate::am::source::Source;
 use crate::explore::explore;
-use crate::sci::engine;
+use crate::sci::copier;
 use crate::sci::heap::Heap;
 use crate::sync::{AtomicBool, Ordering};
 use crate::verbs::{Begun, Local};
@@ -114,7 +114,7 @@ fn loom_a_thread_waits_for_the_leaf_of_what_another_began() {
         });
         // As the DMA thread.
         place.source.with(|_| ());
-        engine::count(copied.get().unwrap());
+        copier::count(copied.get().unwrap());
         waits.join().unwrap();
         assert_eq!(event::test(root, Whose::Own), Ok(true));
     });

@@ -16,7 +16,7 @@ use gasnet_sci::am::wait;
 use gasnet_sci::base::config::{Config, tune};
 use gasnet_sci::job::limits;
 use gasnet_sci::os::sys;
-use gasnet_sci::sci::engine::Engine;
+use gasnet_sci::sci::copier::Copier;
 use gasnet_sci::sci::shm::Shm;
 #[cfg(feature = "timed")]
 use gasnet_sci::sci::timed::Timed;
@@ -255,8 +255,8 @@ impl Bench {
         if self.map.memory().is_none() {
             return Ok(Finding { name, value: None, why: "timing mode has no DMA thread".into() });
         }
-        let engine = Engine::new(4);
-        found(name, "handing over to copying", lengths(4 << 10), WORTH_A_CALL, |len| self.hand_over(&engine, len))
+        let copier = Copier::new(4);
+        found(name, "handing over to copying", lengths(4 << 10), WORTH_A_CALL, |len| self.hand_over(&copier, len))
     }
 
     // --- ways of moving bytes --------------------------------------------------------------------
@@ -300,7 +300,7 @@ impl Bench {
 
     /// Time of handing a transfer to the sleeping DMA thread, divided by the time of copying it. While a client
     /// computes, the thread sleeps too.
-    fn hand_over(&self, engine: &Engine, len: usize) -> Result<f64, SciError> {
+    fn hand_over(&self, copier: &Copier, len: usize) -> Result<f64, SciError> {
         let finished: &'static AtomicU64 = Box::leak(Box::default());
         let from = self.source.as_ptr().cast::<u8>();
         let to = self.map.memory().ok_or(SciError::FileLost)?;
@@ -309,9 +309,9 @@ impl Bench {
             std::thread::sleep(Duration::from_micros(100)); // long enough that the thread sleeps
             let start = Instant::now();
             // SAFETY: source and map have as many bytes, and the copy is waited for right below.
-            unsafe { engine.enqueue(from, to, len, finished) }?;
+            unsafe { copier.enqueue(from, to, len, finished) }?;
             let call = start.elapsed();
-            // ORDERING: Acquire ↔ Release in the engine: it no longer touches the memory once this count is seen.
+            // ORDERING: Acquire ↔ Release in the copier: it no longer touches the memory once this count is seen.
             while finished.load(Ordering::Acquire) < round {
                 std::thread::yield_now();
             }

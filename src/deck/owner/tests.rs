@@ -249,7 +249,7 @@ fn no_more_messages_begin_than_there_are_credits_for() {
 
 #[test]
 fn a_thread_that_waits_gets_a_message_in_its_memory_or_as_an_item_or_not_at_all() {
-    use crate::deck::wish::Wish;
+    use crate::deck::receive_slot::ReceiveSlot;
     let mut own = own(8, 1000);
     let fixed = |capacity| Message::new(Storage::Local(Bytes::new(capacity).unwrap()), capacity, true);
     let bytes = || Content::Bytes(Bytes::new(100).unwrap());
@@ -257,20 +257,20 @@ fn a_thread_that_waits_gets_a_message_in_its_memory_or_as_an_item_or_not_at_all(
     {
         let is_too_small = message.capacity < 100;
         assert!(own.ask(1, lacks(100), true).messages > 0);
-        let wish = Wish::new(&mut message);
-        own.wish = Some(wish.listed());
+        let slot = ReceiveSlot::new(&mut message);
+        own.receive_slot = Some(slot.listed());
         let store = stores.then_some(|message: &mut Message| message.filled(100, 1));
         let came = own.deliver(1, 100, store, bytes);
         own.check_credits();
         assert_eq!(matches!(came, Some(Came::Granted(..))), !is_too_small);
-        assert_eq!((wish.is_granted(), own.wish.is_some()), (!is_too_small, is_too_small));
-        let taken = wish.into_taken();
+        assert_eq!((slot.is_granted(), own.receive_slot.is_some()), (!is_too_small, is_too_small));
+        let taken = slot.into_taken();
         assert_eq!(taken.is_some(), item);
         assert!(
             taken.is_none_or(|(node, item)| node == 1 && item.len == 100 && matches!(item.content, Content::Bytes(_)))
         );
         assert_eq!(message.size, if stores && !is_too_small { 100 } else { 0 });
-        own.wish = None;
+        own.receive_slot = None;
     }
     assert_eq!(own.pending(), 1, "the one that was too long for its thread waits in the box");
 }

@@ -8,7 +8,7 @@ use crate::am::region::{DECK, MAX_MEDIUM};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::deck::engine::{Deck, Region, Setting};
-use crate::deck::holders::Holders;
+use crate::deck::survive::holders::Holders;
 use crate::sci::{Adapter, Host, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
 
 impl Job {

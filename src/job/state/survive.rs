@@ -7,8 +7,8 @@
 use super::Job;
 use crate::am::wait::Rest;
 use crate::base::error::Error;
-use crate::deck::dead::{Losses, Roll};
 use crate::deck::engine::Deck;
+use crate::deck::survive::roll::{Losses, Roll};
 use crate::os::signal;
 use crate::sci::{Host, JobAdapter};
 use crate::supervise::{Boxes, JobHeader};

@@ -1,11 +1,11 @@
 //! Three nodes of one process, of which one dies.
 
 use super::*;
-use crate::deck::dead::Roll;
 use crate::deck::engine::{Handle, Setting};
 use crate::deck::message::{Message, Storage};
 use crate::deck::messages::{Place, register};
 use crate::deck::owner::Credit;
+use crate::deck::survive::roll::Roll;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, NodeId};
 use crate::sync::fixed::AtomicU64;

@@ -2,8 +2,8 @@
 //!
 //! Must not know: what is done about it.
 
-use super::BoxId;
-use super::names;
+use super::super::BoxId;
+use super::super::names;
 use crate::sync::fixed::{AtomicBool, AtomicU32};
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,13 +21,13 @@ pub trait Roll: Send + Sync {
 
 /// What an engine has in a job that survives.
 pub struct Losses {
-    pub(super) roll: Box<dyn Roll>,
+    pub(in crate::deck) roll: Box<dyn Roll>,
     /// Times that polls were told to look, and have not finished with.
-    pub(super) news: AtomicU32,
+    pub(in crate::deck) news: AtomicU32,
     /// A thread looks.
-    pub(super) is_looking: AtomicBool,
+    pub(in crate::deck) is_looking: AtomicBool,
     /// For each node, threads that pass a block on to it just now.
-    pub(super) passing: Box<[AtomicU32]>,
+    pub(in crate::deck) passing: Box<[AtomicU32]>,
 }
 
 impl Losses {
@@ -40,25 +40,25 @@ impl Losses {
 
 /// What a node remembers of the dead.
 #[derive(Default)]
-pub(super) struct Dead {
+pub(in crate::deck) struct Dead {
     /// The nodes that are lost, as far as this one has seen.
-    pub(super) nodes: BTreeSet<u32>,
+    pub(in crate::deck) nodes: BTreeSet<u32>,
     /// How many losses the job had when this node last saw one.
-    pub(super) seen: u32,
+    pub(in crate::deck) seen: u32,
     /// Boxes whose names are being given to them, and the number of the request, once there is one.
-    pub(super) naming: HashMap<BoxId, u32>,
+    pub(in crate::deck) naming: HashMap<BoxId, u32>,
     /// Boxes whose names the new home has not confirmed yet, by the number of the request.
-    pub(super) renaming: HashMap<u32, BoxId>,
+    pub(in crate::deck) renaming: HashMap<u32, BoxId>,
 }
 
 impl Dead {
     /// Whether `node` is lost, as far as this node has seen.
-    pub(super) fn has(&self, node: u32) -> bool {
+    pub(in crate::deck) fn has(&self, node: u32) -> bool {
         self.nodes.contains(&node)
     }
 
     /// The node that has this name in its directory now.
-    pub(super) fn home(&self, name: &[u8], nodes: u32) -> u32 {
+    pub(in crate::deck) fn home(&self, name: &[u8], nodes: u32) -> u32 {
         names::living_home(name, nodes, |node| self.has(node))
     }
 }

@@ -2,7 +2,7 @@
 //! computes.
 //!
 //! Rules: 1. Transfers are begun in the order in which they were queued, piece by piece; a piece is copied by the thread, or by
-//! a client thread that waits ([`Engine::help`]). 2. A transfer is counted finished when its last piece is in place, and
+//! a client thread that waits ([`Copier::help`]). 2. A transfer is counted finished when its last piece is in place, and
 //! whoever sees the count sees every byte. 3. Its memory is not touched afterwards. 4. The thread holds no lock while it
 //! copies, takes no signal but faults of its own, and ends when it has had nothing to do for `IDLE`: the threads of a
 //! process whose client has ended must not keep it. The next transfer starts it again.
@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(1);
 const STACK: usize = 256 << 10;
 
 /// A queue of copies, and the thread that makes them. The thread starts with the first one.
-pub struct Engine {
+pub struct Copier {
     shared: Arc<Shared>,
     depth: usize,
     /// The last one started.
@@ -38,7 +38,7 @@ pub struct Engine {
 /// Bytes copied so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// By the engine's thread.
+    /// By the copier's thread.
     pub thread: u64,
     /// By threads that waited.
     pub helpers: u64,
@@ -59,7 +59,7 @@ struct State {
     /// Number of the next one.
     next: u64,
     thread: ThreadIs,
-    /// The engine was dropped.
+    /// The copier was dropped.
     end: bool,
     moved: Work,
 }
@@ -95,11 +95,11 @@ struct Piece {
 // SAFETY: plain addresses; `enqueue` was promised that they stay valid, from any thread, until the transfer is finished.
 unsafe impl Send for Transfer {}
 
-impl Engine {
-    /// An engine with room for `depth` transfers that are not finished.
-    pub fn new(depth: usize) -> Engine {
+impl Copier {
+    /// A copier with room for `depth` transfers that are not finished.
+    pub fn new(depth: usize) -> Copier {
         let shared = Shared { state: Mutex::new(State::default()), work: Condvar::new(), open: AtomicUsize::new(0) };
-        Engine { shared: Arc::new(shared), depth, thread: Mutex::new(None) }
+        Copier { shared: Arc::new(shared), depth, thread: Mutex::new(None) }
     }
 
     /// Queues a copy of `len` bytes; `finished` is increased by one when it is done. `QueueFull` when `depth` transfers are not
@@ -169,7 +169,7 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
+impl Drop for Copier {
     /// Waits for what is queued.
     fn drop(&mut self) {
         self.shared.state.lock().end = true;
@@ -282,62 +282,62 @@ mod tests {
 
     #[test]
     fn the_thread_copies_without_help_whatever_the_alignment() {
-        let engine = Engine::new(8);
+        let copier = Copier::new(8);
         let len = if cfg!(miri) { 100 } else { 3 * PIECE + 13 };
         let source = pattern(len + 8, 1);
         let (mut target, finished) = (vec![0u8; len + 16], counter());
         // SAFETY: both live until the count is seen below.
-        unsafe { engine.enqueue(source[3..].as_ptr(), target[9..].as_mut_ptr(), len, finished) }.unwrap();
+        unsafe { copier.enqueue(source[3..].as_ptr(), target[9..].as_mut_ptr(), len, finished) }.unwrap();
         wait(|| finished.load(Ordering::Acquire) == 1);
         assert_eq!(target[9..9 + len], source[3..3 + len]);
         assert!(target[..9].iter().chain(&target[9 + len..]).all(|byte| *byte == 0));
-        wait(|| engine.work() == Work { thread: len as u64, helpers: 0 });
-        assert!(!engine.help());
+        wait(|| copier.work() == Work { thread: len as u64, helpers: 0 });
+        assert!(!copier.help());
     }
 
     #[test]
     fn waiting_threads_take_over_what_is_queued() {
-        let engine = Engine::new(100);
+        let copier = Copier::new(100);
         let len = if cfg!(miri) { 100 } else { PIECE + 1 };
         let sources: Vec<Vec<u8>> = (0..20).map(|i| pattern(len, i)).collect();
         let mut targets = vec![vec![0u8; len]; sources.len()];
         let finished = counter();
         for (source, target) in sources.iter().zip(&mut targets) {
             // SAFETY: both live until all are counted.
-            unsafe { engine.enqueue(source.as_ptr(), target.as_mut_ptr(), len, finished) }.unwrap();
+            unsafe { copier.enqueue(source.as_ptr(), target.as_mut_ptr(), len, finished) }.unwrap();
         }
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| while engine.help() {});
+                scope.spawn(|| while copier.help() {});
             }
         });
         wait(|| finished.load(Ordering::Acquire) == 20);
         assert!(sources == targets);
-        let work = engine.work();
-        wait(|| engine.work().thread + engine.work().helpers == 20 * len as u64);
+        let work = copier.work();
+        wait(|| copier.work().thread + copier.work().helpers == 20 * len as u64);
         assert!(work.helpers <= 20 * len as u64);
     }
 
     #[test]
     fn a_full_queue_refuses_and_copies_nothing() {
-        let engine = Engine::new(0);
+        let copier = Copier::new(0);
         let (source, mut target) = ([1u8; 4], [0u8; 4]);
         let finished = counter();
-        // SAFETY: both live longer than the engine.
-        let refused = unsafe { engine.enqueue(source.as_ptr(), target.as_mut_ptr(), 4, finished) };
+        // SAFETY: both live longer than the copier.
+        let refused = unsafe { copier.enqueue(source.as_ptr(), target.as_mut_ptr(), 4, finished) };
         assert_eq!(refused, Err(SciError::QueueFull { depth: 0 }));
-        drop(engine);
+        drop(copier);
         assert_eq!((target, finished.load(Ordering::Acquire)), ([0; 4], 0));
     }
 
     #[test]
-    fn an_engine_that_is_dropped_finishes_first() {
+    fn a_copier_that_is_dropped_finishes_first() {
         let (source, finished) = (pattern(4 << 10, 7), counter());
         let mut target = vec![0u8; source.len()];
-        let engine = Engine::new(4);
+        let copier = Copier::new(4);
         // SAFETY: both live until the drop below is over.
-        unsafe { engine.enqueue(source.as_ptr(), target.as_mut_ptr(), source.len(), finished) }.unwrap();
-        drop(engine);
+        unsafe { copier.enqueue(source.as_ptr(), target.as_mut_ptr(), source.len(), finished) }.unwrap();
+        drop(copier);
         assert_eq!(finished.load(Ordering::Acquire), 1);
         assert_eq!(source, target);
     }
@@ -345,14 +345,14 @@ mod tests {
     #[test]
     #[cfg(not(miri))]
     fn an_idle_thread_goes_and_the_next_transfer_starts_another() {
-        let engine = Engine::new(4);
+        let copier = Copier::new(4);
         let (source, mut target, finished) = ([7u8; 64], [0u8; 64], counter());
         for round in 1..=2 {
             // SAFETY: both live until the count is seen below.
-            unsafe { engine.enqueue(source.as_ptr(), target.as_mut_ptr(), 64, finished) }.unwrap();
+            unsafe { copier.enqueue(source.as_ptr(), target.as_mut_ptr(), 64, finished) }.unwrap();
             wait(|| finished.load(Ordering::Acquire) == round);
-            wait(|| engine.shared.state.lock().thread == ThreadIs::Absent);
-            let handle = engine.thread.lock().take().unwrap();
+            wait(|| copier.shared.state.lock().thread == ThreadIs::Absent);
+            let handle = copier.thread.lock().take().unwrap();
             handle.join().unwrap();
         }
         assert_eq!(source, target);
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     #[cfg(not(miri))]
     fn the_thread_has_every_signal_blocked_but_faults() {
-        let engine = Engine::new(4);
+        let copier = Copier::new(4);
         let (source, mut target, finished) = ([7u8; 64], [0u8; 64], counter());
         // SAFETY: both live until the count is seen below.
-        unsafe { engine.enqueue(source.as_ptr(), target.as_mut_ptr(), 64, finished) }.unwrap();
+        unsafe { copier.enqueue(source.as_ptr(), target.as_mut_ptr(), 64, finished) }.unwrap();
         wait(|| finished.load(Ordering::Acquire) == 1);
         let status = |path: std::path::PathBuf| std::fs::read_to_string(path.join("status")).unwrap_or_default();
         let tasks = || std::fs::read_dir("/proc/self/task").unwrap().map(|task| status(task.unwrap().path()));

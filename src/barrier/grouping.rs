@@ -7,7 +7,7 @@
 
 /// The members of a team whose members are on several hosts.
 #[derive(Debug)]
-pub struct Hosts {
+pub struct Grouping {
     /// The member at each place.
     order: Box<[u32]>,
     /// The place of each member.
@@ -16,9 +16,9 @@ pub struct Hosts {
     starts: Box<[usize]>,
 }
 
-impl Hosts {
+impl Grouping {
     /// Groups the members, whose hosts `host` tells. `None`: all are on one host.
-    pub fn new(members: usize, host: impl Fn(usize) -> u32) -> Option<Hosts> {
+    pub fn new(members: usize, host: impl Fn(usize) -> u32) -> Option<Grouping> {
         let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
         for member in 0..members {
             let name = host(member);
@@ -38,7 +38,7 @@ impl Hosts {
         }
         let mut places = vec![0; members];
         (0..).zip(&order).for_each(|(place, member)| places[*member as usize] = place);
-        Some(Hosts { order: order.into(), places: places.into(), starts: starts.into() })
+        Some(Grouping { order: order.into(), places: places.into(), starts: starts.into() })
     }
 
     /// Number of hosts.
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn members_are_grouped_by_host_and_keep_their_order() {
         let names = [7, 3, 7, 9, 3, 7];
-        let hosts = Hosts::new(names.len(), |m| names[m]).unwrap();
+        let hosts = Grouping::new(names.len(), |m| names[m]).unwrap();
         assert_eq!((hosts.count(), hosts.members()), (3, 6));
         assert_eq!([hosts.of(0), hosts.of(1), hosts.of(2)], [&[0, 2, 5][..], &[1, 4], &[3]]);
         assert_eq!(hosts.leaders().collect::<Vec<_>>(), [0, 1, 3]);
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn one_host_has_no_groups_and_blocks_of_members_are_in_order() {
-        assert!(Hosts::new(4, |_| 2).is_none());
-        assert!(Hosts::new(0, |_| 2).is_none());
-        let blocks = Hosts::new(5, |m| (m / 2) as u32).unwrap();
+        assert!(Grouping::new(4, |_| 2).is_none());
+        assert!(Grouping::new(0, |_| 2).is_none());
+        let blocks = Grouping::new(5, |m| (m / 2) as u32).unwrap();
         assert!(blocks.are_in_order() && blocks.are_shared());
-        assert!(!Hosts::new(3, |m| m as u32).unwrap().are_shared());
+        assert!(!Grouping::new(3, |m| m as u32).unwrap().are_shared());
     }
 }

@@ -23,15 +23,15 @@
 
 #![allow(unsafe_code)] // tables behind the heaps
 
-use super::dead::Losses;
-use super::engine::{Deck, Region};
+use super::super::engine::{Deck, Region};
+use super::super::message::Block;
+use super::super::messages::{self, NameOperation};
+use super::super::names;
+use super::super::state::{Answer, Due, Request, Slot, State};
+use super::super::waiting::Key;
+use super::super::{BoxId, Failure, Outcome, Until};
 use super::holders::{Holder, Holders};
-use super::message::Block;
-use super::messages::{self, NameOperation};
-use super::names;
-use super::state::{Answer, Due, Request, Slot, State};
-use super::waiting::Key;
-use super::{BoxId, Failure, Outcome, Until};
+use super::roll::Losses;
 use crate::am::Am;
 use crate::am::corrupt::corrupt;
 use crate::base::error::Error;
@@ -126,7 +126,7 @@ impl State {
     }
 
     /// What is to be said about a name again, and to whom; `None`: the box is gone, or the name has yet another home.
-    pub(super) fn renaming(&mut self, request: u32, id: BoxId, nodes: u32) -> Option<(u32, Box<[u8]>)> {
+    pub(in crate::deck) fn renaming(&mut self, request: u32, id: BoxId, nodes: u32) -> Option<(u32, Box<[u8]>)> {
         let is_wanted = self.dead.renaming.contains_key(&request);
         let name = self.own(id).ok().filter(|_| is_wanted).and_then(|own| own.name.clone());
         if name.is_none() {
@@ -210,12 +210,12 @@ impl<A: Adapter> Deck<A> {
 
     /// Why box `id` is gone.
     #[cold]
-    pub(super) fn why_gone(&self, id: BoxId) -> Failure {
+    pub(in crate::deck) fn why_gone(&self, id: BoxId) -> Failure {
         if self.has_lost(id.owner.into()) { Failure::Peer } else { Failure::Gone }
     }
 
     /// Looks whether nodes are lost, and settles that. True if there was anything to do.
-    pub(super) fn look_at_losses(&self) -> bool {
+    pub(in crate::deck) fn look_at_losses(&self) -> bool {
         let Some(losses) = &self.losses else { return false };
         let news = losses.news.load(Ordering::Acquire); // ORDERING: as above
         // Relaxed, both: one thread does it; others have nothing to hand over, and the locks order what it does.
@@ -275,7 +275,7 @@ impl<A: Adapter> Deck<A> {
 
     /// The outcome of a call that may take `until`. That a node is lost is told only after all that the node has sent has come: the caller
     /// may count on it that nothing follows. If the time is over before, the call has not done anything, and the next one tells it.
-    pub(super) fn after_burial<T>(&self, outcome: Outcome<T>, until: Until) -> Outcome<T> {
+    pub(in crate::deck) fn after_burial<T>(&self, outcome: Outcome<T>, until: Until) -> Outcome<T> {
         if matches!(outcome, Err(Failure::Peer)) {
             self.await_burial(until)?;
         }
@@ -298,7 +298,7 @@ impl<A: Adapter> Deck<A> {
 
     /// The node that has `name` now, with which it can be spoken about the name, and whether that node has settled what this one has
     /// seen. Waits until all have settled it, if the name had another home.
-    pub(super) fn home(&self, name: &[u8], until: Until) -> Outcome<(u32, bool)> {
+    pub(in crate::deck) fn home(&self, name: &[u8], until: Until) -> Outcome<(u32, bool)> {
         let nodes = self.nodes();
         let Some(losses) = &self.losses else { return Ok((names::home(name, nodes), true)) };
         let look = || {
@@ -314,7 +314,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Waits until `home` has settled what this node has seen, or is lost.
-    pub(super) fn await_settled(&self, home: u32, until: Until) -> Outcome<()> {
+    pub(in crate::deck) fn await_settled(&self, home: u32, until: Until) -> Outcome<()> {
         let Some(losses) = &self.losses else { return Ok(()) };
         let seen = self.with(|state| state.dead.seen);
         let look = || Ok((losses.roll.is_lost(home) || losses.roll.settled(home) >= seen).then_some(()));
@@ -322,7 +322,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// The table of the heap of `node`; `None`: the job does not survive, or the heap cannot be reached.
-    pub(super) fn holders(&self, node: u32) -> Option<Holders> {
+    pub(in crate::deck) fn holders(&self, node: u32) -> Option<Holders> {
         self.losses.as_ref()?;
         let Region { at, len } = self.region(node)?;
         // SAFETY: in a job that survives all regions are mapped with their tables (`Losses`).
@@ -330,7 +330,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Passes a block on with `send`, which gets flags and says whether it sent (rule 1 of `holders`). Fails if `to` is lost.
-    pub(super) fn passing(
+    pub(in crate::deck) fn passing(
         &self,
         to: u32,
         block: &Block,
@@ -376,7 +376,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// A block has come from `from` (rule 2 of `holders`).
-    pub(super) fn received(&self, from: u32, block: &Block) {
+    pub(in crate::deck) fn received(&self, from: u32, block: &Block) {
         if self.losses.is_none() {
             return;
         }
@@ -387,7 +387,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Tells the home of a name again whose it is. False: there was no room.
-    pub(super) fn rename(&self, request: u32, id: BoxId) -> Result<bool, Error> {
+    pub(in crate::deck) fn rename(&self, request: u32, id: BoxId) -> Result<bool, Error> {
         let Some((home, name)) = self.with(|state| state.renaming(request, id, self.nodes())) else { return Ok(true) };
         match messages::name(self, home, NameOperation::Add, request, id, &name, Flags::IMMEDIATE) {
             // That home is lost, too. Then the name is told to the next one, by a request of its own.
@@ -397,12 +397,12 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// The due is to a node that is lost.
-    pub(super) fn is_for_lost(&self, due: &Due) -> bool {
+    pub(in crate::deck) fn is_for_lost(&self, due: &Due) -> bool {
         self.losses.is_some() && due.node().is_some_and(|node| self.am.is_lost(node))
     }
 
     /// Does what is due to a node that is lost.
-    pub(super) fn drop_due(&self, due: Due) {
+    pub(in crate::deck) fn drop_due(&self, due: Due) {
         match due {
             Due::More(node, id, credit, _) => self.with(|state| {
                 if state.own(id).is_ok_and(|own| own.returned(node, credit)) {

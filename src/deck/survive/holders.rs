@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)] // memory that all nodes write
 
-use super::heap::UNIT;
+use super::super::heap::UNIT;
 use crate::sync::fixed::{AtomicU32, Ordering};
 
 /// Who has a block.
