@@ -60,7 +60,7 @@ impl<T> Owned<T> {
     fn enable(&self) -> Result<c_int, String> {
         let control = function!(ops(self.fid()), fi_ops, control)?;
         // SAFETY: a live object, and a command without an argument.
-        Ok(unsafe { control(self.fid(), FI_ENABLE, ptr::null_mut()) })
+        Ok(unsafe { control(self.fid(), FI_ENABLE as c_int, ptr::null_mut()) })
     }
 
     fn bind(&self, library: &Library, other: *mut fid, flags: u64, what: &str) -> Result<(), String> {
@@ -463,7 +463,7 @@ fn descriptor(cq: &Owned<fid_cq>) -> Option<RawFd> {
     let control = function!(ops(cq.fid()), fi_ops, control).ok()?;
     let mut fd: RawFd = -1;
     // SAFETY: a live queue; the command writes an int.
-    let result = unsafe { control(cq.fid(), FI_GETWAIT, (&raw mut fd).cast()) };
+    let result = unsafe { control(cq.fid(), FI_GETWAIT as c_int, (&raw mut fd).cast()) };
     (result == 0 && fd >= 0).then_some(fd)
 }
 
@@ -472,7 +472,14 @@ fn set_least_room(ep: &Owned<fid_ep>, message: usize) -> bool {
     let Ok(setopt) = function!(ep.read().ops, fi_ops_ep, setopt) else { return false };
     let value: *const usize = &message;
     // SAFETY: a live endpoint; the option is a size_t.
-    let result =
-        unsafe { setopt(ep.fid(), FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, value.cast(), std::mem::size_of::<usize>()) };
+    let result = unsafe {
+        setopt(
+            ep.fid(),
+            FI_OPT_ENDPOINT as c_int,
+            FI_OPT_MIN_MULTI_RECV as c_int,
+            value.cast(),
+            std::mem::size_of::<usize>(),
+        )
+    };
     result == 0
 }

@@ -14,6 +14,7 @@
 
 #[cfg(test)]
 mod bench;
+#[rustfmt::skip] // made by bindgen
 mod bindings;
 mod choose;
 mod context;

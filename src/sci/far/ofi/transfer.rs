@@ -16,6 +16,8 @@ const COPY: usize = 256 << 10;
 const COPIES: usize = 4 << 20;
 /// Registrations are no shorter than this: it is tried down to here when a provider refuses longer ones.
 const LEAST_PIECE: usize = 1 << 20;
+/// The error of a registration whose key another one has.
+const KEY_IS_TAKEN: i32 = super::bindings::FI_ENOKEY as i32;
 
 /// One write or read.
 pub struct Transfer {
@@ -126,11 +128,11 @@ impl Engine {
                     self.regions.push(region);
                     return Ok(());
                 }
-                Err(super::bindings::FI_ENOKEY) => {} // the key is taken: another
+                Err(KEY_IS_TAKEN) => {} // another
                 Err(error) => return Err(error),
             }
         }
-        Err(super::bindings::FI_ENOKEY)
+        Err(KEY_IS_TAKEN)
     }
 
     /// As [`super::super::wire::Wire::write`], but for the wait.
