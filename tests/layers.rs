@@ -32,21 +32,27 @@ const LIBRARY: &[&str] = &[
 
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
-    "timed", "man", "map", "format", "registry", "results", "report", "again", "host", "network", "info", "jobs",
-    "tree", "page", "tune", "bench", "place", "cli",
+    "timed", "man", "registry", "results", "report", "again", "host", "network", "info", "jobs", "tree", "page",
+    "tune", "bench", "cli",
+];
+
+/// The same of the package `place`.
+const PLACE: &[&str] = &[
+    "results", "map", "format", "model", "matrix", "links", "machine", "measure", "host", "topology", "cost", "search",
+    "segments", "scipos", "report", "text", "shell", "page", "options",
 ];
 
 /// The same of the launcher.
 const LAUNCHER: &[&str] = &[
-    "timed", "man", "map", "format", "registry", "cli", "hint", "hosts", "reach", "stop", "place", "policy", "branch",
-    "mapping", "options", "program", "timing", "debugger", "fuzzing", "matrix", "start", "director", "launch", "agent",
+    "timed", "man", "registry", "cli", "hint", "hosts", "reach", "stop", "place", "policy", "branch", "mapping",
+    "options", "program", "timing", "debugger", "fuzzing", "matrix", "start", "director", "launch", "agent",
 ];
 
 /// The same of `cargo xtask`.
 const XTASK: &[&str] =
     &["results", "repo", "leftovers", "verdicts", "abi", "compare", "headers", "symbols", "netlab", "peers", "soak"];
 
-/// What both commands and xtask take by `#[path]`.
+/// What commands, `place` and xtask take by `#[path]`.
 const SHARED: Option<&str> = Some("cli/src/shared");
 
 /// The names at the crate's root that `line` uses in the module `at`, by `crate::` or by enough `super::`; those in braces included.
@@ -117,6 +123,7 @@ fn no_folder_uses_a_higher_one() {
     let roots = [
         ("src", None, LIBRARY, 200),
         ("cli/src/gasnet-sci", SHARED, COMMAND, 10),
+        ("place/src", SHARED, PLACE, 30),
         ("cli/src/gasnetrun_sci", SHARED, LAUNCHER, 30),
         ("xtask/src", SHARED, XTASK, 20),
     ];

@@ -4,18 +4,13 @@
 mod again;
 mod bench;
 mod cli;
-#[path = "../shared/format.rs"]
-mod format;
 mod host;
 mod info;
 mod jobs;
 #[path = "../shared/man.rs"]
 mod man;
-#[path = "../shared/map.rs"]
-mod map;
 mod network;
 mod page;
-mod place;
 #[path = "../shared/registry.rs"]
 mod registry;
 mod report;
@@ -28,6 +23,7 @@ mod tree;
 mod tune;
 
 use gasnet_sci::base::config::table;
+use gasnet_sci_place as place;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

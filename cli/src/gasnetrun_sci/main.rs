@@ -12,8 +12,6 @@ mod branch;
 mod cli;
 mod debugger;
 mod director;
-#[path = "../shared/format.rs"]
-mod format;
 #[cfg(test)]
 mod fuzzing;
 mod hint;
@@ -21,8 +19,6 @@ mod hosts;
 mod launch;
 #[path = "../shared/man.rs"]
 mod man;
-#[path = "../shared/map.rs"]
-mod map;
 mod mapping;
 mod matrix;
 mod options;
@@ -38,6 +34,7 @@ mod stop;
 mod timed;
 mod timing;
 
+use gasnet_sci_place::{format, map};
 use std::ffi::OsString;
 use std::io::{self, Write};
 

@@ -83,7 +83,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 fn write(report: &Bench, options: &ArgMatches) -> io::Result<()> {
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {
-        crate::page::write_file(path, &format!("{}\n", serde_json::to_string_pretty(report)?))?;
+        gasnet_sci_place::shell::write_file(path, &format!("{}\n", serde_json::to_string_pretty(report)?))?;
     }
     if let Some(path) = options.get_one::<PathBuf>("html") {
         crate::page::write_results(&serde_json::to_string(report)?, path)?;

@@ -3,9 +3,9 @@
 use super::compare::{self, Cell, Verdict};
 use super::curves::{self, Chart, Section};
 use super::model::{Bench, Row};
-use super::shell;
-use super::show::{self, escape};
+use super::show;
 use super::{svg, timed};
+use gasnet_sci_place::shell::{self, escape};
 use std::fmt::Write;
 
 const TITLE: &str = "how fast";

@@ -1,7 +1,7 @@
 //! `gasnet-sci page`: shows results of `gasnet-sci bench` and `ci/bench-peers` as tables, and as one page of HTML.
 //!
 //! Data goes one way. `model` reads and merges files, `compare` judges rows, `curves` sorts them into charts. `text`
-//! prints, `markdown` writes tables for a document, `timed` shows what timing mode measured, and `html` writes the page with the help of `svg`, in the frame that `shell` gives to every page. Nothing here
+//! prints, `markdown` writes tables for a document, `timed` shows what timing mode measured, and `html` writes the page with the help of `svg`, in the frame that `place::shell` gives to every page. Nothing here
 //! measures.
 
 mod compare;
@@ -9,13 +9,13 @@ mod curves;
 mod html;
 mod markdown;
 mod model;
-pub mod shell;
 pub mod show;
 mod svg;
 mod text;
 mod timed;
 
 use clap::ArgMatches;
+use gasnet_sci_place::shell::write_file;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -45,9 +45,4 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
 /// `json` has another format, or the file cannot be written. The message says which.
 pub fn write_results(json: &str, path: &Path) -> io::Result<()> {
     write_file(path, &html::page(&model::Bench::parse(json).map_err(io::Error::other)?))
-}
-
-/// Writes a file. The error names the file, unlike that of `std::fs`.
-pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    fs::write(path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }

@@ -1,8 +1,8 @@
 //! Files of results, read: what is in several is joined, and rows are compared.
 
 use super::timed::is_timed;
-use crate::format::{self, Format};
 pub use crate::results::{Bench, Row, VERSION};
+use gasnet_sci_place::format::{self, Format};
 use std::fs;
 use std::io;
 use std::path::Path;

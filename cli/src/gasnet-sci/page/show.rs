@@ -49,11 +49,6 @@ pub fn beside(operation: &str) -> &str {
     operation.strip_suffix(", beside peers").unwrap_or(operation)
 }
 
-/// Escapes text for HTML, attributes included.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 
 use super::curves::{Axis, Chart, Point, Series};
 use super::show;
+use gasnet_sci_place::shell::escape;
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;
@@ -49,7 +50,7 @@ pub fn chart(chart: &Chart) -> String {
     let x = horizontal(points());
     let y = vertical(points());
     let mut svg = String::new();
-    let label = show::escape(&chart.title);
+    let label = escape(&chart.title);
     let bytes = if chart.axis == Axis::Bytes { "yes" } else { "no" };
     let _ = write!(svg, r#"<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" data-bytes="{bytes}">"#);
     grid(&mut svg, chart, &x, &y);
@@ -110,7 +111,7 @@ fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale) {
     let name = if chart.axis == Axis::Bytes { "size" } else { "nodes" };
     let (middle, last) = ((LEFT + right) / 2.0, HEIGHT - 6.0);
     let _ = write!(svg, r#"<text class="name" x="{middle}" y="{last}" text-anchor="middle">{name}</text>"#);
-    let unit = show::escape(show::unit(&chart.unit));
+    let unit = escape(show::unit(&chart.unit));
     let _ = write!(svg, r#"<text class="name" x="4" y="{TOP}" dominant-baseline="hanging">{unit}</text></g>"#);
 }
 
@@ -156,7 +157,7 @@ fn stops(chart: &Chart) -> Vec<u64> {
 
 fn line(svg: &mut String, index: usize, series: &Series, unit: &str, x: &Scale, y: &Scale) {
     let class = class(&series.name);
-    let name = show::escape(&series.name);
+    let name = escape(&series.name);
     let place = |point: &Point| (x.at(point.x as f64), y.at(point.median));
     let _ = write!(svg, r#"<g class="series s-{class}" data-series="{index}" data-name="{name}">"#);
     for point in &series.points {

@@ -2,7 +2,8 @@
 
 use super::html::{size, value};
 use super::model::{Bench, Row};
-use super::show::{self, escape};
+use super::show;
+use gasnet_sci_place::shell::escape;
 use std::fmt::Write;
 
 /// What papers say: marks without a line.

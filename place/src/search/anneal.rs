@@ -7,8 +7,8 @@
 
 use super::problem::Problem;
 use super::random::Random;
-use crate::place::cost::Objective;
-use crate::place::links::Shape;
+use crate::cost::Objective;
+use crate::links::Shape;
 
 /// What links carry.
 pub struct LinkLoads<'a> {

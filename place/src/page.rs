@@ -7,9 +7,8 @@
 //! Must not know: how costs are computed.
 
 use super::report::{Mapping, Report};
+use super::shell::{self, escape};
 use super::text;
-use crate::page::shell;
-use crate::page::show::escape;
 use std::fmt::Write;
 
 /// More positions than these make a page that browsers are slow with; its size grows with the square.

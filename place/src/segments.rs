@@ -370,7 +370,7 @@ fn arrange(n: usize, count: usize, begun: &mut Vec<usize>, each: &mut impl FnMut
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::place::topology;
+    use crate::topology;
 
     /// The contract's scheduler: two masters that read, two slaves that write, three queues at these positions.
     pub fn scheduler(queues: [usize; 3]) -> String {

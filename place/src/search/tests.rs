@@ -1,10 +1,10 @@
 //! Tests of the searches together: problems whose best costs are known.
 
 use super::problem::tests::{permutations, problems};
+use super::qaplib::tests::{TAI12A, esc16a, nug12, nug30};
 use super::*;
-use crate::place::cost::tests::exchanges;
-use crate::place::qaplib::tests::{TAI12A, esc16a, nug12, nug30};
-use crate::place::{qaplib, task, topology};
+use crate::cost::tests::exchanges;
+use crate::{task, topology};
 use proptest::prelude::*;
 
 const COST: Objective = Objective { cost: 1.0, link: 0.0 };
@@ -69,7 +69,7 @@ fn the_contracts_torus_is_solved_and_its_busiest_link_halved() {
             let known = [identity.clone()];
             let answer =
                 task(&flows, &machine, 8, objective, &[], &known, Limits { seed: 5, ..Limits::default() }).unwrap();
-            let bill = crate::place::cost::Bill::of(&flows, &machine, 8, &answer.at);
+            let bill = crate::cost::Bill::of(&flows, &machine, 8, &answer.at);
             assert_eq!(answer.proved, is_proved);
             assert!(objective.cost == 0.0 || (bill.cost() - best).abs() < 0.01, "{}", bill.cost());
             assert_eq!(bill.busiest(&machine).unwrap().bytes, bytes);
@@ -122,10 +122,10 @@ fn a_shuffled_grid_on_hosts_is_put_together_again() {
             }
         }
     }
-    let flows = crate::place::cost::tests::writes(&pairs, 4096.0);
+    let flows = crate::cost::tests::writes(&pairs, 4096.0);
     let mut unshuffled = vec![0; ranks];
     in_order.iter().for_each(|rank| unshuffled[order[*rank]] = *rank);
-    let cost = |at: &[usize]| crate::place::cost::Bill::of(&flows, &machine, ranks, at).cost();
+    let cost = |at: &[usize]| crate::cost::Bill::of(&flows, &machine, ranks, at).cost();
     let limits = Limits { iterations: Some(2_000), seed: 1, ..Limits::default() };
     let answer = task(&flows, &machine, ranks, COST, &[], std::slice::from_ref(&in_order), limits).unwrap();
     assert!(cost(&answer.at) <= 1.05 * cost(&unshuffled), "{} {}", cost(&answer.at), cost(&unshuffled));

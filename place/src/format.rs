@@ -3,8 +3,6 @@
 //!
 //! Must not know: how files are read.
 
-#![allow(dead_code)] // each command uses a part
-
 use super::map::Place;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -12,6 +10,7 @@ use serde_json::Value;
 
 /// The formats of the files that commands read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // `name` says what each is
 pub enum Format {
     Results,
     Traffic,

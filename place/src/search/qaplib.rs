@@ -2,7 +2,7 @@
 //!
 //! Must not know: ranks and positions; the tables are just A and B.
 
-use super::search::problem::Problem;
+use super::problem::Problem;
 use crate::format::{self, Format};
 
 /// The most rows that are taken.
@@ -47,7 +47,7 @@ pub mod tests {
         111000000/22000000/2000000";
 
     /// Taillard's problem, as his file has it.
-    pub const TAI12A: &str = include_str!("../../../tests/data/tai12a.dat");
+    pub const TAI12A: &str = include_str!("../../../cli/tests/data/tai12a.dat");
 
     // A symmetric table with zeros on its diagonal, from its upper triangle. `A` is the digit ten.
     fn triangle(n: usize, rows: &str) -> Vec<u32> {

@@ -7,8 +7,6 @@
 //!
 //! Must not know: which places a host or a topology has.
 
-#![allow(dead_code)] // each command uses a part
-
 use gasnet_sci::os::topology::{format_list, parse_list};
 use std::fmt;
 use std::str::FromStr;

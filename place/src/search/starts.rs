@@ -3,7 +3,7 @@
 //! Must not know: how they are improved.
 
 use super::problem::Problem;
-use crate::place::links::Tree;
+use crate::links::Tree;
 
 /// Neighbours of each rank: the other rank, and the weights of both directions per term.
 pub struct Neighbours(pub Vec<Vec<(usize, f64)>>);
@@ -182,7 +182,7 @@ fn grown(ranks: &[usize], size: usize, neighbours: &Neighbours) -> Vec<usize> {
 mod tests {
     use super::super::problem::tests::problems;
     use super::*;
-    use crate::place::links::Vertex;
+    use crate::links::Vertex;
     use proptest::prelude::*;
 
     fn is_permutation(at: &[usize]) -> bool {

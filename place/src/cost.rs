@@ -142,7 +142,7 @@ impl Objective {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::place::topology;
+    use crate::topology;
 
     /// Flows in which each ordered pair writes `bytes` once.
     pub fn writes(pairs: &[(usize, usize)], bytes: f64) -> Vec<Flow> {

@@ -3,37 +3,47 @@
 //! Data goes one way. `matrix` reads what was recorded. `topology` makes a `machine` out of `links` and `model`, or of a `host` and
 //! what `measure` finds there. `cost` adds up what a mapping costs, `search` looks for the best one. `report`, `text` and `page` show
 //! the answer. `segments` is OptiSCI's problem, where segments are placed too.
+//!
+//! For the commands it is [`run`] with its [`options`], and what they read and write as well: `map`, the file of places; `format`, which tells
+//! files apart; `shell`, the frame of pages.
 
 mod cost;
+pub mod format;
 mod host;
 mod links;
 mod machine;
+pub mod map;
 mod matrix;
 mod measure;
 mod model;
+mod options;
 mod page;
-mod qaplib;
 mod report;
+#[allow(dead_code)] // of a file of results only the spread
+#[path = "../../cli/src/shared/results.rs"]
+mod results;
 #[cfg(test)]
 mod scipos;
 mod search;
 mod segments;
+pub mod shell;
 mod text;
 mod topology;
 
-use crate::format::{self, Format};
-use crate::map::{self, Spot};
-use crate::page::write_file;
 use clap::ArgMatches;
 use cost::{Bill, Flow, Objective};
+use format::Format;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::topology::parse_list;
 use machine::Machine;
+use map::Spot;
 use matrix::{Matrix, Recorded};
+pub use options::options;
 use report::{Mapping, Report, Verdict};
 use search::problem::{MOST_COST, Problem, TOO_LARGE, Weighted};
-use search::{Answer, Limits, Task};
+use search::{Answer, Limits, Task, qaplib};
 use segments::{Free, Input, Sums};
+use shell::write_file;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 //!
 //! Must not know: what a page shows.
 
-use super::show::escape;
+use std::path::Path;
+use std::{fs, io};
 
-const STYLE: &str = include_str!("base.css");
-const THEME: &str = include_str!("theme.js");
+const STYLE: &str = include_str!("shell/base.css");
+const THEME: &str = include_str!("shell/theme.js");
 
 // The browser refuses whatever is not in the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
@@ -31,4 +32,14 @@ pub fn top(title: &str) -> String {
          <button id=\"theme\" type=\"button\">light / dark</button></div>",
         escape(title)
     )
+}
+
+/// Escapes text for HTML, attributes included.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Writes a file. The error names the file, unlike that of `std::fs`.
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }

@@ -12,6 +12,7 @@ mod exact;
 pub mod hungarian;
 mod normal;
 pub mod problem;
+pub mod qaplib;
 pub mod random;
 mod starts;
 mod symmetry;
