@@ -25,7 +25,7 @@ pub struct NumaNode {
 }
 
 /// How to bind nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Bind {
     /// Nodes are not bound.
     None,

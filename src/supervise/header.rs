@@ -40,7 +40,7 @@ const PAGE: usize = 4096;
 const NO_NEWS: Duration = Duration::from_millis(10);
 
 /// How far a node has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[repr(u32)]
 pub enum Phase {
     /// Not in `gasnet_init` yet. Some programs never get there.

@@ -8,19 +8,21 @@ use super::map::{self, Line, Spot};
 use super::place::Place;
 use gasnet_sci::os::host;
 use gasnet_sci::os::topology::{Binding, Topology};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// A position is below this. SCI has 16 bits for a node, and keeps the last 16 numbers.
 const POSITIONS: usize = 65_520;
 
-/// A map file, read.
-#[derive(Clone, Debug, PartialEq)]
+/// A map file, read. Agents are told its name and text, and read that themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
     /// Its name, for messages.
     pub name: String,
     /// What is in it.
     pub text: String,
+    #[serde(skip)]
     lines: Vec<Line>,
 }
 

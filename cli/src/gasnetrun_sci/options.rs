@@ -7,32 +7,39 @@ use super::place::Place;
 use super::stop::{Stop, advise};
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Bind;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The command line in a form that can be carried out.
-#[derive(Clone, Debug, PartialEq)]
+/// The command line in a form that can be carried out. What is skipped is the launcher's own affair: agents are not told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     pub nodes: u32,
     /// The hosts, if the nodes are not all on this one.
+    #[serde(skip)]
     pub hosts: Option<Hosts>,
     pub bind: Bind,
     /// Too few CPUs are an error only with `--bind`. With this set they are none, because other launchers take `-c`
     /// as a wish.
     pub bind_is_wish: bool,
     /// The file that says where each node runs.
+    #[serde(skip)]
     pub map: Option<PathBuf>,
     /// The file for the traffic matrix.
+    #[serde(skip)]
     pub matrix: Option<PathBuf>,
     /// Nodes keep address space layout randomisation.
     pub aslr: bool,
     pub output: Output,
+    #[serde(skip)]
     pub time_limit: Option<Duration>,
     /// The job goes on without nodes that die.
+    #[serde(skip)]
     pub survive: bool,
     pub debug: Option<Debug>,
     pub verbose: bool,
+    #[serde(skip)]
     pub dry: bool,
     pub program: OsString,
     pub arguments: Vec<OsString>,
@@ -48,7 +55,7 @@ pub struct Hosts {
 }
 
 /// The destination of the nodes' output.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Output {
     /// To the launcher's own streams. With `tag`, each line has the node in front.
     Here { tag: bool },
@@ -57,7 +64,7 @@ pub enum Output {
 }
 
 /// The debugger and the nodes to be debugged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Debug {
     /// The user's debugger; empty: the first known one that is installed.
     pub command: String,

@@ -1,15 +1,16 @@
 //! What the launcher tells the agent of a host: the body of the frame START. It is read with as little trust as any frame.
 
 use super::mapping::Mapping;
-use super::options::{Debug, Order, Output};
+use super::options::Order;
 use gasnet_sci::os::topology::Bind;
-use gasnet_sci::supervise::channel::{Reader, Writer};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use gasnet_sci::supervise::channel;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// A host's part of a job.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The job's number in lists of jobs.
     pub id: u64,
@@ -19,8 +20,10 @@ pub struct Start {
     pub host: u32,
     /// The host of each node.
     pub hosts: Vec<u32>,
+    #[serde(with = "path")]
     pub directory: PathBuf,
     /// `name=value` entries, each ended by a zero byte.
+    #[serde(with = "serde_bytes")]
     pub environment: Vec<u8>,
     pub umask: u32,
     /// A bit for each signal that the launcher ignores.
@@ -29,6 +32,7 @@ pub struct Start {
     pub matrix: bool,
     /// The map of the nodes.
     pub mapping: Option<Mapping>,
+    #[serde(with = "path")]
     pub file: PathBuf,
     pub zeroth: OsString,
     pub order: Order,
@@ -37,129 +41,33 @@ pub struct Start {
 impl Start {
     /// The body.
     pub fn encode(&self) -> Vec<u8> {
-        let mut w = Writer::default();
-        w.long(self.id);
-        self.secret.iter().for_each(|word| w.long(*word));
-        w.word(self.host);
-        w.word(self.hosts.len() as u32);
-        self.hosts.iter().for_each(|host| w.word(*host));
-        w.bytes(self.directory.as_os_str().as_bytes());
-        w.bytes(&self.environment);
-        w.word(self.umask);
-        w.long(self.ignored);
-        w.byte(u8::from(self.matrix));
-        w.byte(u8::from(self.mapping.is_some()));
-        if let Some(Mapping { name, text, .. }) = &self.mapping {
-            w.bytes(name.as_bytes());
-            w.bytes(text.as_bytes());
-        }
-        w.bytes(self.file.as_os_str().as_bytes());
-        w.bytes(self.zeroth.as_bytes());
-        let order = &self.order;
-        w.bytes(order.program.as_bytes());
-        w.word(order.arguments.len() as u32);
-        order.arguments.iter().for_each(|argument| w.bytes(argument.as_bytes()));
-        let (bind, each) = match order.bind {
-            Bind::None => (0, 0),
-            Bind::Cores(each) => (1, each),
-            Bind::Cpus(each) => (2, each),
-            Bind::Numa => (3, 0),
-        };
-        w.byte(bind);
-        w.word(each as u32);
-        [order.bind_is_wish, order.aslr, order.verbose].into_iter().for_each(|flag| w.byte(u8::from(flag)));
-        match &order.output {
-            Output::Here { tag } => w.byte(u8::from(*tag)),
-            Output::Files(names) => {
-                w.byte(2);
-                names.iter().for_each(|name| w.bytes(name.as_bytes()));
-            }
-        }
-        w.byte(u8::from(order.debug.is_some()));
-        if let Some(Debug { command, node }) = &order.debug {
-            w.bytes(command.as_bytes());
-            w.byte(u8::from(node.is_some()));
-            w.word(node.unwrap_or(0));
-        }
-        w.0
+        postcard::to_stdvec(self).unwrap_or_default() // every value has an encoding
     }
 
     /// Reads a body; `None`: it makes no sense.
     pub fn decode(body: &[u8]) -> Option<Start> {
-        let r = &mut Reader(body);
-        let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_os_string();
-        let (id, secret, host) = (r.long()?, [r.long()?, r.long()?], r.word()?);
-        let nodes = r.word().filter(|nodes| (1..=65_535).contains(nodes))?;
-        let hosts = (0..nodes).map(|_| r.word().filter(|host| *host < nodes)).collect::<Option<Vec<_>>>()?;
-        if !hosts.contains(&host) {
-            return None;
+        let mut start = channel::read::<Start>(body).filter(Start::makes_sense)?;
+        let nodes = start.order.nodes;
+        let debug = &mut start.order.debug;
+        debug.iter_mut().for_each(|debug| debug.node = debug.node.filter(|node| *node < nodes));
+        if let Some(Mapping { name, text, .. }) = start.mapping.take() {
+            start.mapping = Some(Mapping::parse(name, text, nodes).ok()?);
         }
-        let (directory, environment) = (text(r.bytes()?), r.bytes()?.to_vec());
-        let (umask, ignored, matrix) = (r.word()?, r.long()?, r.flag()?);
-        let mapping = match r.flag()? {
-            false => None,
-            true => Some(Mapping::parse(r.text()?, r.text()?, nodes).ok()?),
-        };
-        // Words of a command line have no zero bytes.
-        let word = |r: &mut Reader<'_>| {
-            r.bytes().filter(|bytes| !bytes.contains(&0)).map(|bytes| OsString::from_vec(bytes.into()))
-        };
-        let (file, zeroth, program) = (word(r)?, word(r)?, word(r)?);
-        let arguments = (0..r.word()?).map(|_| word(r)).collect::<Option<Vec<_>>>()?;
-        let bind = match (r.byte()?, r.word()? as usize) {
-            (0, 0) => Bind::None,
-            (1, each) => Bind::Cores(each),
-            (2, each) => Bind::Cpus(each),
-            (3, 0) => Bind::Numa,
-            _ => return None,
-        };
-        let (bind_is_wish, aslr, verbose) = (r.flag()?, r.flag()?, r.flag()?);
-        let output = match r.byte()? {
-            tag @ (0 | 1) => Output::Here { tag: tag == 1 },
-            2 => Output::Files([r.text()?, r.text()?]),
-            _ => return None,
-        };
-        let debug = match r.flag()? {
-            false => None,
-            true => {
-                let (command, one, node) = (r.text()?, r.flag()?, r.word()?);
-                Some(Debug { command, node: one.then_some(node).filter(|node| *node < nodes) })
-            }
-        };
-        let order = Order {
-            nodes,
-            hosts: None,
-            bind,
-            bind_is_wish,
-            map: None,
-            matrix: None,
-            aslr,
-            output,
-            time_limit: None,
-            debug,
-            verbose,
-            survive: false,
-            dry: false,
-            program,
-            arguments,
-        };
-        let (directory, file) = (directory.into(), file.into());
-        let start = Start {
-            id,
-            secret,
-            host,
-            hosts,
-            directory,
-            environment,
-            umask,
-            ignored,
-            matrix,
-            mapping,
-            file,
-            zeroth,
-            order,
-        };
-        r.0.is_empty().then_some(start)
+        Some(start)
+    }
+
+    fn makes_sense(&self) -> bool {
+        let order = &self.order;
+        let are_hosts = (1..=65_535).contains(&order.nodes)
+            && self.hosts.len() == order.nodes as usize
+            && self.hosts.iter().all(|host| *host < order.nodes)
+            && self.hosts.contains(&self.host);
+        let words = [self.file.as_os_str(), &self.zeroth, &order.program].into_iter();
+        let mut words = words.chain(order.arguments.iter().map(OsString::as_os_str));
+        let is_large = |each: usize| u32::try_from(each).is_err();
+        are_hosts
+            && !matches!(order.bind, Bind::Cores(each) | Bind::Cpus(each) if is_large(each))
+            && !words.any(|word| word.as_bytes().contains(&0)) // as in any command line
     }
 
     /// The ranks of the nodes on the agent's host.
@@ -168,10 +76,26 @@ impl Start {
     }
 }
 
+// A path in all its bytes, which need not be UTF-8.
+mod path {
+    use super::{Deserialize, OsString, PathBuf, Serialize};
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &PathBuf, to: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<PathBuf, D::Error> {
+        OsString::deserialize(from).map(PathBuf::from)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::options::{Debug, Output};
     use super::*;
     use proptest::prelude::*;
+    use std::os::unix::ffi::OsStringExt;
 
     fn start(hosts: Vec<u32>, bytes: Vec<u8>, number: u64, output: Output, debug: Option<Debug>) -> Start {
         let text = OsString::from_vec(bytes.iter().copied().filter(|byte| *byte != 0).collect());
@@ -230,6 +154,27 @@ mod tests {
         fn any_body_is_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Start::decode(&body);
         }
+    }
+
+    #[test]
+    fn a_body_with_something_that_cannot_be_is_refused() {
+        let changes: [fn(&mut Start); 8] = [
+            |_| (),
+            |start| start.order.nodes = 0,
+            |start| start.order.nodes = 4,
+            |start| start.host = 2,
+            |start| start.hosts[1] = 3,
+            |start| start.order.bind = Bind::Cores(1 << 32),
+            |start| start.order.arguments[1] = "a\0b".into(),
+            |start| start.file = "\0".into(),
+        ];
+        for (at, change) in changes.iter().enumerate() {
+            let mut start = start(vec![1, 0, 1], Vec::new(), 1, Output::Here { tag: false }, None);
+            change(&mut start);
+            assert_eq!(Start::decode(&start.encode()).is_some(), at == 0, "{at}");
+        }
+        let start = start(vec![0], Vec::new(), 1, Output::Here { tag: false }, None);
+        assert_eq!(Start::decode(&[start.encode(), vec![0]].concat()), None, "a byte too many");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Frames come out as they went in, whole or in pieces, and no bytes do any harm.
 
+use super::super::header::HALF;
 use super::*;
 use proptest::prelude::*;
 use std::io::Write;
@@ -74,16 +75,45 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..28u8, len in 0..200u32) {
+    fn any_bytes_are_a_frame_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..28u8, len in 1..200u32) {
         let _ = Frame::decode(&bytes);
         // The same with a head that is right.
-        let with_head: Vec<u8> = len.to_le_bytes().into_iter().chain([kind, 0, 0, 0]).chain(bytes).collect();
+        let with_head: Vec<u8> = len.to_le_bytes().into_iter().chain([kind]).chain(bytes).collect();
         if let Ok(Some((frame, taken))) = Frame::decode(&with_head) {
             prop_assert_eq!(taken, HEAD + len as usize);
             let mut again = Vec::new();
             frame.encode(&mut again);
             prop_assert_eq!(Frame::decode(&again), Ok(Some((frame, again.len()))));
         }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let whole = |body: &[u8]| [&(body.len() as u32).to_le_bytes(), body].concat();
+    let mut end = Vec::new();
+    let how = How::Signal(64);
+    Frame::Ended(End { rank: 3, pid: 99, phase: Phase::Exiting, how }, Some(9)).encode(&mut end);
+    let refused = |bytes: &[u8]| Frame::decode(bytes).is_err();
+    assert!(!refused(&end));
+    let long = (LONGEST as u32 + 1).to_le_bytes();
+    for head in [long, [0; 4], *b"Welc"] {
+        assert!(refused(&head), "{head:?}: no length that a frame can have");
+    }
+    let body = &end[HEAD..];
+    assert!(refused(&whole(&[body, &[0]].concat())), "a byte too many");
+    (1..body.len()).for_each(|len| assert!(refused(&whole(&body[..len])), "{len} bytes"));
+    for (at, value, what) in [(4, 5, "phase"), (5, 3, "how"), (6, 130, "signal"), (8, 2, "whether there is a code")] {
+        let mut body = body.to_vec();
+        assert!(body[at] < value);
+        body[at] = value;
+        assert!(refused(&whole(&body)), "{what}");
+    }
+    for body in [&[26][..], &[6, 0, 2, 0], &[17, 2], &[9, 2], &[8, 130, 1], &[8, 0], &[15, 1, 0xff], &[1, 5, 0]] {
+        assert!(refused(&whole(body)), "{body:?}: a kind, stream, flag, signal, text or length that cannot be");
+    }
+    for kind in [3, 4, 21] {
+        assert!(refused(&whole(&[kind, 0, 0xff, 0xff, 0xff, 0xff, 0x0f])), "{kind}: more than there is memory for");
     }
 }
 
@@ -181,4 +211,22 @@ fn a_channel_without_pipes_is_one_with_two() {
     launcher.feed(&bytes);
     launcher.end();
     assert_eq!((launcher.receive(), launcher.is_over()), (Ok(vec![Frame::Load(7)]), true));
+}
+
+/// The fuzz target starts from them; as other bytes they would lead it nowhere.
+#[test]
+fn the_seeds_are_frames_of_all_kinds() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/channel");
+    let mut kinds = std::collections::BTreeSet::new();
+    for file in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = std::fs::read(&file).unwrap();
+        let mut rest = &bytes[..];
+        while let Some((_, len)) = Frame::decode(rest).unwrap_or_default() {
+            kinds.insert(rest[HEAD]);
+            rest = &rest[len..];
+        }
+        assert_eq!(rest.is_empty(), !file.ends_with("long"), "{}", file.display());
+    }
+    let missing: Vec<u8> = (0..=25).filter(|kind| !kinds.contains(kind)).collect();
+    assert_eq!(missing, [1], "but START, whose body the launcher's program defines");
 }
