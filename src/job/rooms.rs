@@ -74,27 +74,34 @@ pub fn own(commits: bool) -> Vec<Room> {
 }
 
 fn own_below(root: &Path, commits: bool) -> Vec<Room> {
-    let boot = host::boot_id();
-    let place = |device: u64, inode: u64| {
-        let mut hasher = DefaultHasher::new(); // all nodes have the same library, and its keys are fixed
-        match boot.is_empty() {
-            true => host::name().hash(&mut hasher),
-            false => boot.hash(&mut hasher),
-        }
-        (device, inode).hash(&mut hasher);
-        hasher.finish().max(1)
-    };
     let bytes = physical();
     let used = if commits { room::system_left().map_or(0, |left| bytes.saturating_sub(left)) } else { 0 };
     let change = "run on a host with more, or fewer nodes".into();
-    let machine = Room { id: place(0, 0), limit: Limit { bytes, used, name: "physical memory", change }, group: None };
+    let machine =
+        Room { id: named((0u64, 0u64)), limit: Limit { bytes, used, name: "physical memory", change }, group: None };
     let groups = cgroup::memory_groups_below(root).into_iter().map(|group| {
         let change = format!("raise it in {}", group.file.display());
         let limit = Limit { bytes: group.value, used: group.used, name: "cgroup", change };
-        let (device, inode) = group.identity().unwrap_or_default();
-        Room { id: place(device, inode), limit, group: Some(group) }
+        Room { id: group_id(&group), limit, group: Some(group) }
     });
     std::iter::once(machine).chain(groups).collect()
+}
+
+/// The id of a room that `what` names on this machine.
+fn named(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new(); // all nodes have the same library, and its keys are fixed
+    let boot = host::boot_id();
+    match boot.is_empty() {
+        true => host::name().hash(&mut hasher),
+        false => boot.hash(&mut hasher),
+    }
+    what.hash(&mut hasher);
+    hasher.finish().max(1)
+}
+
+/// The id of a group: by its directory, or by its path if that cannot be read.
+fn group_id(group: &GroupLimit) -> u64 {
+    group.identity().map_or_else(|| named(&group.file), named)
 }
 
 /// The limit that leaves this process the fewest bytes.
@@ -250,6 +257,13 @@ mod tests {
         std::os::unix::fs::symlink(a.join("sys/fs/cgroup"), elsewhere.join("sys/fs/cgroup/in")).unwrap();
         assert_eq!(seen_from(&elsewhere, "/in")[1].id, first[1].id, "the same directory at another place");
         [a, b, elsewhere].iter().for_each(|root| fs::remove_dir_all(root).unwrap());
+    }
+
+    #[test]
+    fn a_group_whose_directory_cannot_be_read_is_not_the_machine() {
+        let gone = |path: &str| GroupLimit { value: 1, used: 0, file: path.into() };
+        let ids = ["/none/a/memory.max", "/none/b/memory.max"].map(|path| group_id(&gone(path)));
+        assert!(ids[0] != ids[1] && ids.iter().all(|id| *id != own(false)[0].id), "{ids:?}");
     }
 
     #[test]
