@@ -49,8 +49,13 @@ fn timed<A: Adapter>(inner: [A; 2], name: &str) -> [timed::Timed<A>; 2] {
     let topology = crate::sci::model::Topology::Ring(2);
     let links = timed::links::Links::own(topology.links() as usize);
     inner.map(|node| {
-        let setup =
-            timed::Setup { hardware: hardware.clone(), topology, positions: [0, 1].into(), links: links.clone() };
+        let setup = timed::Setup {
+            hardware: hardware.clone(),
+            topology,
+            positions: [0, 1].into(),
+            links: links.clone(),
+            survives: false,
+        };
         timed::Timed::new(node, setup)
     })
 }

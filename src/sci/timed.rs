@@ -14,6 +14,8 @@
 //! 6. The DMA engine copies at once, and says `Done` at its time. Links have calendars that all nodes share: a transfer by DMA looks
 //!    at them once per 4 KiB, a write once per as many lines as may be under way.
 //! 7. What goes to each peer is counted.
+//! 8. Kept stores are lost with the node that keeps them. So in a job that goes on without nodes that die, who publishes a word or a packet
+//!    waits until it has arrived: what a node said before it died is there, as on the hardware. Other stores come before one of these.
 //!
 //! Must not know: messages, and which kind of adapter it wraps.
 
@@ -139,7 +141,7 @@ impl<A: JobAdapter> JobAdapter for Timed<A> {
     fn one(near: Shm) -> Timed<A> {
         let hardware = Parameters::of("count").expect("it is in the table");
         let (topology, links) = (Topology::Apart, links::Links::own(0));
-        Timed::new(A::one(near), Setup { hardware, topology, positions: [].into(), links })
+        Timed::new(A::one(near), Setup { hardware, topology, positions: [].into(), links, survives: false })
     }
 
     fn near(&self) -> &Shm {

@@ -198,7 +198,8 @@ fn wrap(shm: Shm) -> io::Result<Measured> {
     let timing = Config::survey().config.timing;
     let parsed = Timing::parse(timing.profile.as_deref().unwrap_or(""), fields_of_file).map_err(io::Error::other)?;
     let hardware = parsed.ok_or_else(|| io::Error::other("GASNET_SCI_TIMING names no profile"))?.hardware;
-    Ok(Timed::new(shm, Setup { hardware, topology: Topology::Apart, positions: [0, 1].into(), links: Links::own(0) }))
+    let (topology, positions, links) = (Topology::Apart, [0, 1].into(), Links::own(0));
+    Ok(Timed::new(shm, Setup { hardware, topology, positions, links, survives: false }))
 }
 
 impl Bench {

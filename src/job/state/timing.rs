@@ -103,7 +103,10 @@ mod this {
             }
         }
         let links = links(&hosts, topology.links() as usize)?;
-        Ok(Timed::new(hosts, Setup { hardware, topology, positions: positions.into(), links }))
+        Ok(Timed::new(
+            hosts,
+            Setup { hardware, topology, positions: positions.into(), links, survives: header.survives() },
+        ))
     }
 
     /// The positions of all nodes: those of a map, or else their ranks.

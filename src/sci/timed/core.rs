@@ -27,6 +27,8 @@ pub struct Setup {
     pub positions: Arc<[u32]>,
     /// The links that nodes share.
     pub links: Links,
+    /// The job goes on without nodes that die (rule 8).
+    pub survives: bool,
 }
 
 /// `Core::next`: nothing is kept.
@@ -107,7 +109,7 @@ impl<A: Adapter> Core<A> {
     }
 
     /// Sends packets that the CPU stores from `ready` on; the last of them has `store`. Waits until the first may leave, and again until
-    /// the last has left, because a CPU is busy until then, and returns that time. `bytes` are counted, `software` is what the software of
+    /// the last has left, because a CPU is busy until then, or until it has arrived (rule 8), and returns that time. `bytes` are counted, `software` is what the software of
     /// then needed for it.
     pub(super) fn send(
         self: &Arc<Self>,
@@ -177,8 +179,8 @@ impl<A: Adapter> Core<A> {
         let (hardware, way) = (&self.setup.hardware, self.way(peer));
         let pass = |burst, at| self.pass(peer, burst, at);
         let Left { last, arrive } = leave::packets(&mut state.issuer, hardware, way, packets, ready, pass);
-        state.keep(peer, arrive, late, store);
-        last
+        let told = state.keep(peer, arrive, late, store);
+        told.filter(|_| self.setup.survives).unwrap_or(last)
     }
 
     /// Notes when something is to be done next. Under the lock.

@@ -113,19 +113,20 @@ impl<A: Adapter> UnderWay<A> {
     }
 
     /// Keeps a store that arrives at `arrive` and counts as arrived `late` afterwards, or when the one before it to this peer
-    /// does, if that is later.
-    pub(super) fn keep(&mut self, peer: usize, arrive: f64, late: f64, store: Waiting<A::Remote>) {
+    /// does, if that is later. Returns when that is, if it is a published word or a packet: the peer looks for these.
+    pub(super) fn keep(&mut self, peer: usize, arrive: f64, late: f64, store: Waiting<A::Remote>) -> Option<f64> {
         let last = &mut self.peer(peer).last;
         *last = [last[0].max(arrive), last[1].max(arrive + late)];
         let [arrive, due] = *last;
         if matches!(&store.store, Store::Bytes(bytes) if bytes.is_empty()) {
-            return; // all of it was stored at once
+            return None; // all of it was stored at once
         }
         let ring = match store.store {
             Store::Publish(_) | Store::Publish32(_) | Store::Packet(..) => Ring::IfArmed,
             Store::Words(_) | Store::Bytes(_) => Ring::No,
         };
         self.kept.push_back(Kept { peer, arrive, due, store, ring });
+        (ring != Ring::No).then_some(due)
     }
 
     /// Lets the last store on its way to `peer` ring its bell too. False: nothing is on its way.

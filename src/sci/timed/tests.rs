@@ -18,7 +18,8 @@ use std::thread;
 fn heaps(hardware: &Parameters, topology: Topology) -> [Timed<Heap>; 2] {
     let (fabric, links) = (HeapFabric::new(2), Links::own(topology.links() as usize));
     [0, 1].map(|node| {
-        let setup = Setup { hardware: hardware.clone(), topology, positions: [0, 1].into(), links: links.clone() };
+        let (hardware, positions, links) = (hardware.clone(), [0, 1].into(), links.clone());
+        let setup = Setup { hardware, topology, positions, links, survives: false };
         Timed::new(Heap::join(&fabric, NodeId(node)).unwrap(), setup)
     })
 }
@@ -253,4 +254,19 @@ fn rule_7_what_goes_to_each_peer_is_counted() {
         assert_eq!(nodes[1].traffic(NodeId(0)), expected, "{name}");
         assert_eq!(nodes[0].traffic(NodeId(1)), Traffic::default(), "{name}");
     }
+}
+
+#[test]
+fn rule_8_in_a_job_that_survives_what_was_published_has_arrived() {
+    let nodes = slow(1000.0).map(|node| {
+        let setup = Setup { survives: true, ..node.core.setup.clone() };
+        Timed::new(node.inner, setup)
+    });
+    let Pair { local, map, .. } = connected(&nodes);
+    map.store(128, &[7; 16]);
+    map.publish(0, 1);
+    assert_eq!((word(&local, 0), word(&local, 128), word(&local, 248)), (1, 7, 7));
+    map.packet(64, 2, &[3, 4]);
+    assert_eq!((word(&local, 64), word(&local, 72), word(&local, 80)), (2, 3, 4));
+    assert!(!nodes[1].is_expecting(), "nothing is kept that would be lost");
 }

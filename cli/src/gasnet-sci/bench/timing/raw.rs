@@ -60,7 +60,8 @@ impl Fabric {
         let node = |node| -> Result<Node, SciError> {
             let shm = Shm::join(file.as_fd(), 0, nodes.into(), NodeId(node))?;
             let (positions, links) = (positions.clone(), links.clone());
-            let adapter = Timed::new(shm, Setup { hardware: hardware.clone(), topology, positions, links });
+            let adapter =
+                Timed::new(shm, Setup { hardware: hardware.clone(), topology, positions, links, survives: false });
             let own = adapter.create(ID, SEGMENT)?;
             own.reserve()?;
             own.set_available()?;
