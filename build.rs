@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=src/api");
+    println!("cargo::rerun-if-changed=src/tools/heap.rs");
     println!("cargo::rerun-if-changed=cbindgen.toml");
     println!("cargo::rerun-if-changed=build.rs");
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -47,7 +48,8 @@ fn main() {
     let modules = ["api/tools/check", "api/tools/timer", "api/tools/lock"];
     header("TOOLS_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_abi.h"));
     // The library half of them, which LITE mode leaves out.
-    let modules = ["api/tools/env", "api/tools/sys", "api/tools/debug", "api/tools/trace", "api/tools/heap"];
+    let modules =
+        ["api/tools/env", "api/tools/sys", "api/tools/debug", "api/tools/trace", "tools/heap", "api/tools/heap"];
     header("TOOLS_LIB_ABI", "gasnet_tools.h", &modules, &root).write_to_file(out.join("gasnet_sci_tools_lib_abi.h"));
 
     build_facts(&root);

@@ -2,8 +2,8 @@
  * contract: tools.md section 15.
  *
  * The names exist only if the client defines GASNET_DEBUGMALLOC as 1 and includes gasnet.h. A block of this heap
- * must not be freed by the C library, nor the other way. Misuse ends the program with a line. GASNET_MALLOC_* switch
- * on more checks. */
+ * must not be freed by the C library, nor the other way. Misuse ends the program with a line.
+ * GASNET_MALLOC_EXTRACHECK looks at all guards in each call. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnet_tools.h, not gasnet_sci_tools_heap.h"
 #endif

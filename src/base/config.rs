@@ -3,7 +3,6 @@
 //! docs/environment.md and `gasnet-sci info` show the table. A variable that is not in the table does not exist. This
 //! is the only code that reads the environment. Must not know: which code uses a value.
 
-mod heap;
 pub mod hosts;
 mod observe;
 pub(crate) mod parse;
@@ -21,7 +20,6 @@ pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 /// The variable in which the launcher passes its nodes where their parts of the traffic matrix go. A person never sets it.
 pub const PARTS: &str = "GASNET_SCI_MATRIX_PARTS";
 
-pub use heap::Heap;
 pub use hosts::{AGENT_CONF, Hosts, Network, Transport};
 pub use observe::{Mask, Observe, Record};
 pub use parse::{Amount, NodeSet, SegmentSize, SignalSet, YES_NO, memory_size, signal_number, yes_no};

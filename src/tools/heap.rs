@@ -5,20 +5,21 @@
 //! 1. A block is GUARD bytes, the client's bytes, and GUARD bytes. The guards hold a pattern that depends on the
 //!    address.
 //! 2. A block that is not in the list was never allocated, or was freed. Using it is fatal.
-//! 3. If the settings ask to detect uses of freed blocks, these are filled and kept. They must not change any more.
+//!
+//! Must not know: what finds uses of memory that was freed or never filled. Sanitizers do.
 
 #![allow(unsafe_code)] // system calls, guarded memory
 
-use crate::base::config::{Config, Heap};
+use crate::base::config::{Config, Observe};
 use crate::base::fatal;
 use crate::os::host;
 use crate::trace::{Sink, source};
 use libc::c_void;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Bytes of a guard. The number keeps malloc's alignment.
@@ -44,209 +45,113 @@ impl fmt::Display for Block {
     }
 }
 
-/// Numbers for `gasnett_getheapstats`.
+/// `gasnett_heapstats_t`.
+#[repr(C)]
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Stats {
     /// Bytes given out so far.
     pub allocated_bytes: u64,
     /// Bytes freed so far.
     pub freed_bytes: u64,
-    /// The most bytes that lived at once.
+    /// Bytes in use now.
+    pub live_bytes: u64,
+    /// Largest value of `live_bytes` so far.
     pub live_bytes_max: u64,
     /// Blocks given out so far.
     pub allocated_objects: u64,
     /// Blocks freed so far.
     pub freed_objects: u64,
-    /// The most blocks that lived at once.
+    /// Blocks in use now.
+    pub live_objects: u64,
+    /// Largest value of `live_objects` so far.
     pub live_objects_max: u64,
+    /// Bytes that the heap uses for itself.
+    pub overhead_bytes: u64,
 }
 
 impl Stats {
-    /// Number of bytes that are allocated now.
-    pub fn live_bytes(&self) -> u64 {
-        self.allocated_bytes - self.freed_bytes
-    }
-
-    /// Number of blocks that are allocated now.
-    pub fn live_objects(&self) -> u64 {
-        self.allocated_objects - self.freed_objects
-    }
-
-    /// Bytes that the heap itself uses for guards and entries of the list.
-    pub fn overhead_bytes(&self) -> u64 {
-        self.live_objects() * (2 * GUARD + size_of::<(usize, Block)>()) as u64
-    }
-
-    fn came(&mut self, size: usize) {
-        self.allocated_bytes += size as u64;
-        self.allocated_objects += 1;
-        self.live_bytes_max = self.live_bytes_max.max(self.live_bytes());
-        self.live_objects_max = self.live_objects_max.max(self.live_objects());
-    }
-
-    fn went(&mut self, size: usize) {
-        self.freed_bytes += size as u64;
-        self.freed_objects += 1;
+    /// Counts blocks and bytes that were given out, and those that were freed.
+    fn count(&mut self, given: [u64; 2], freed: [u64; 2]) {
+        self.allocated_objects += given[0];
+        self.allocated_bytes += given[1];
+        self.freed_objects += freed[0];
+        self.freed_bytes += freed[1];
+        self.live_objects = self.allocated_objects - self.freed_objects;
+        self.live_bytes = self.allocated_bytes - self.freed_bytes;
+        self.live_objects_max = self.live_objects_max.max(self.live_objects);
+        self.live_bytes_max = self.live_bytes_max.max(self.live_bytes);
+        self.overhead_bytes = self.live_objects * (2 * GUARD + size_of::<(usize, Block)>()) as u64;
     }
 }
 
+#[derive(Default)]
 struct Inner {
     live: BTreeMap<usize, Block>,
-    kept: BTreeMap<usize, Block>,
     stats: Stats,
-    // The block that `check_one` looks at next.
-    next: usize,
+    // The block that `check_one` looked at last.
+    last: usize,
 }
 
-static INNER: Mutex<Inner> = Mutex::new(Inner {
-    live: BTreeMap::new(),
-    kept: BTreeMap::new(),
-    stats: Stats {
-        allocated_bytes: 0,
-        freed_bytes: 0,
-        live_bytes_max: 0,
-        allocated_objects: 0,
-        freed_objects: 0,
-        live_objects_max: 0,
-    },
-    next: 0,
+static INNER: LazyLock<Mutex<Inner>> = LazyLock::new(Mutex::default);
+
+static SETTINGS: LazyLock<Observe> = LazyLock::new(|| match Config::from_env() {
+    Ok((config, _)) => config.observe,
+    Err(error) => fatal(format_args!("{error}")),
 });
 
-fn settings() -> &'static Heap {
-    static SETTINGS: OnceLock<Heap> = OnceLock::new();
-    SETTINGS.get_or_init(|| match Config::from_env() {
-        Ok((config, _)) => config.heap,
-        Err(error) => fatal(format_args!("{error}")),
-    })
-}
-
-/// The pattern in freed blocks that are kept.
-fn freed_pattern(settings: &Heap) -> u64 {
-    settings.clobber.unwrap_or(0x7ff8_f4ee_f4ee_f4ee)
-}
-
-fn guard(address: usize) -> [u8; GUARD] {
-    let word = (address as u64 ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mut bytes = [0; GUARD];
-    bytes[..8].copy_from_slice(&word.to_ne_bytes());
-    bytes[8..].copy_from_slice(&(!word).to_ne_bytes());
-    bytes
-}
-
-/// # Safety
-/// `[at, at + len)` is in a block of this heap that no other code uses.
-unsafe fn fill(at: usize, len: usize, pattern: u64) {
-    for (i, byte) in pattern.to_ne_bytes().into_iter().cycle().take(len).enumerate() {
-        // SAFETY: i < len, and the caller promises that `[at, at + len)` is ours.
-        unsafe { (at as *mut u8).wrapping_add(i).write(byte) };
-    }
-}
-
-/// # Safety
-/// `[at, at + N)` is readable memory of this heap.
-unsafe fn bytes<const N: usize>(at: usize) -> [u8; N] {
-    // SAFETY: the caller promises readable memory. The client may write to it at any time by mistake, which is what
-    // this heap looks for; hence volatile.
-    unsafe { (at as *const [u8; N]).read_volatile() }
-}
-
-/// # Safety
-/// `[at, at + GUARD)` is the place of a guard in a block of this heap.
-unsafe fn set_guard(at: usize, of: usize) {
-    // SAFETY: the caller promises the place of a guard, which has GUARD bytes.
-    unsafe { (at as *mut [u8; GUARD]).write(guard(of)) };
+fn guard(block: usize) -> [u8; GUARD] {
+    (block as u128 ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0x94d0_49bb_1331_11eb_bf58_476d_1ce4_e5b9).to_ne_bytes()
 }
 
 /// Checks rule 1. A violation is fatal.
 fn check(call: &str, at: usize, block: &Block) {
     for (place, what) in [(at - GUARD, "before"), (at + block.size, "behind")] {
-        // SAFETY: `place` is a guard of a block in the list.
-        if unsafe { bytes::<GUARD>(place) } != guard(at) {
+        // SAFETY: `place` is a guard of a block in the list. The client may write there at any time by mistake, which is what this
+        // heap looks for; hence volatile.
+        if unsafe { (place as *const [u8; GUARD]).read_volatile() } != guard(at) {
             fatal(format_args!("{call}: somebody wrote {what} the block {at:#x} of {block}"));
         }
     }
 }
 
-/// Checks rule 3. A violation is fatal.
-fn check_kept(call: &str, at: usize, block: &Block) {
-    check(call, at, block);
-    let pattern = freed_pattern(settings()).to_ne_bytes();
-    let changed = (0..block.size).find(|i| {
-        // SAFETY: a byte of a block that is kept.
-        let [byte] = unsafe { bytes::<1>(at + i) };
-        byte != pattern[i % 8]
-    });
-    if let Some(i) = changed {
-        fatal(format_args!("{call}: somebody wrote to byte {i} of the freed block {at:#x} of {block}"));
-    }
-}
-
-fn check_everything(call: &str, inner: &Inner) {
-    inner.live.iter().for_each(|(at, block)| check(call, *at, block));
-    if settings().scan_freed {
-        inner.kept.iter().for_each(|(at, block)| check_kept(call, *at, block));
-    }
-}
-
-fn lock(call: &str) -> parking_lot::MutexGuard<'static, Inner> {
-    let inner = INNER.lock();
-    if settings().extra_check {
-        check_everything(call, &inner);
-    }
-    inner
-}
-
-/// Allocates `size` bytes, zeroed or filled as the settings say. Lack of memory is fatal.
+/// Allocates `size` bytes, zeroed if that is asked for. Lack of memory is fatal.
 pub fn allocate(call: &str, size: usize, zeroed: bool) -> *mut c_void {
     let mut inner = lock(call);
     let whole = size.checked_add(2 * GUARD).and_then(|whole| host::allocate(whole, zeroed));
     let Some(start) = whole else {
-        let stats = inner.stats;
-        fatal(format_args!("{call}: no memory for {size} bytes; {} bytes are in use", stats.live_bytes()))
+        fatal(format_args!("{call}: no memory for {size} bytes; {} bytes are in use", inner.stats.live_bytes))
     };
     let at = start as usize + GUARD;
     for place in [at - GUARD, at + size] {
         // SAFETY: `place` is one of the two guards of the block that was just allocated.
-        unsafe { set_guard(place, at) };
-    }
-    if let Some(pattern) = settings().init.filter(|_| !zeroed) {
-        // SAFETY: the client's part of the new block, which the client does not have yet.
-        unsafe { fill(at, size, pattern) };
+        unsafe { (place as *mut [u8; GUARD]).write(guard(at)) };
     }
     inner.live.insert(at, Block { size, place: source::get() });
-    inner.stats.came(size);
+    inner.stats.count([1, size as u64], [0, 0]);
     at as *mut c_void
 }
 
 /// Frees a block. Does nothing for NULL. Any other address is fatal.
 pub fn free(call: &str, block: *mut c_void) {
-    let at = block as usize;
-    if at == 0 {
+    if block.is_null() {
         return;
     }
-    let mut inner = lock(call);
-    let Some(block) = inner.live.remove(&at) else { unknown_block(call, at, &inner) };
-    check(call, at, &block);
-    inner.stats.went(block.size);
-    let settings = settings();
-    if settings.scan_freed || settings.clobber.is_some() {
-        // SAFETY: the client's part of the block, which the client has given back.
-        unsafe { fill(at, block.size, freed_pattern(settings)) };
-    }
-    if settings.scan_freed || settings.leak_all {
-        inner.kept.insert(at, block);
-    } else {
-        // SAFETY: the start of a block that `host::allocate` gave and that was in the list until now.
-        unsafe { libc::free((at - GUARD) as *mut c_void) };
-    }
+    let (at, mut inner) = (block as usize, lock(call));
+    let block = known(call, at, &inner);
+    inner.live.remove(&at);
+    inner.stats.count([0, 0], [1, block.size as u64]);
+    // SAFETY: the start of a block that `host::allocate` gave and that was in the list until now.
+    unsafe { libc::free((at - GUARD) as *mut c_void) };
 }
 
-/// Reports a violation of rule 2.
-fn unknown_block(call: &str, at: usize, inner: &Inner) -> ! {
-    let around = inner.live.range(..at).next_back().filter(|(start, block)| at < *start + block.size);
-    match (inner.kept.get(&at), around) {
-        (Some(block), _) => fatal(format_args!("{call}: {at:#x} of {block} was freed before")),
-        (_, Some((start, block))) => {
+/// The live block at `at`, which is checked. A violation of a rule is fatal.
+fn known(call: &str, at: usize, inner: &Inner) -> Block {
+    match inner.live.range(..=at).next_back() {
+        Some((start, block)) if *start == at => {
+            check(call, at, block);
+            *block
+        }
+        Some((start, block)) if at < start + block.size => {
             fatal(format_args!("{call}: {at:#x} is {} bytes inside the block {start:#x} of {block}", at - start))
         }
         _ => fatal(format_args!("{call}: {at:#x} was not allocated by the debug heap, or was freed before")),
@@ -255,30 +160,35 @@ fn unknown_block(call: &str, at: usize, inner: &Inner) -> ! {
 
 /// Checks a live block and returns its size; 0 for NULL. Any other address is fatal.
 pub fn size(call: &str, block: *const c_void) -> usize {
-    let at = block as usize;
-    if at == 0 {
-        return 0;
-    }
-    let inner = lock(call);
-    let Some(block) = inner.live.get(&at) else { unknown_block(call, at, &inner) };
-    check(call, at, block);
-    block.size
+    if block.is_null() { 0 } else { known(call, block as usize, &lock(call)).size }
 }
 
 /// Checks one block, the next one at each call.
 pub fn check_one(call: &str) {
     let mut inner = lock(call);
-    let after = (Bound::Excluded(inner.next), Bound::Unbounded);
+    let after = (Bound::Excluded(inner.last), Bound::Unbounded);
     let found = inner.live.range(after).next().or_else(|| inner.live.iter().next()).map(|(at, block)| (*at, *block));
     if let Some((at, block)) = found {
-        inner.next = at;
+        inner.last = at;
         check(call, at, &block);
     }
 }
 
 /// Checks all blocks.
 pub fn check_all(call: &str) {
-    check_everything(call, &INNER.lock());
+    check_live(call, &INNER.lock());
+}
+
+fn check_live(call: &str, inner: &Inner) {
+    inner.live.iter().for_each(|(at, block)| check(call, *at, block));
+}
+
+fn lock(call: &str) -> MutexGuard<'static, Inner> {
+    let inner = INNER.lock();
+    if SETTINGS.heap_check {
+        check_live(call, &inner);
+    }
+    inner
 }
 
 /// The statistics so far.
@@ -293,14 +203,13 @@ pub fn report_at_exit(node: u32) {
     if inner.stats.allocated_objects == 0 {
         return; // the client does not use this heap
     }
-    let settings = settings();
-    let Some(name) = settings.file.as_ref().filter(|_| settings.nodes.contains(node)) else { return };
+    let Some(name) = SETTINGS.heap_file.as_ref().filter(|_| SETTINGS.heap_nodes.contains(node)) else { return };
     write(&inner, name, node, true);
 }
 
 /// Writes the statistics, and with `live` the live blocks, to the file `name`, in which `%` stands for `node`.
-pub fn dump(call: &str, name: &str, node: u32, live: bool) {
-    write(&lock(call), name, node, live);
+pub fn dump(name: &str, node: u32, live: bool) {
+    write(&INNER.lock(), name, node, live);
 }
 
 fn write(inner: &Inner, name: &str, node: u32, live: bool) {
@@ -329,16 +238,16 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!((size("t", a), size("t", b), size("t", std::ptr::null())), (10, 0, 0));
         // SAFETY: ten bytes were allocated, zeroed.
-        assert_eq!(unsafe { bytes::<10>(a as usize) }, [0; 10]);
+        assert_eq!(unsafe { a.cast::<[u8; 10]>().read() }, [0; 10]);
         let now = stats();
-        assert_eq!((now.live_bytes() - before.live_bytes(), now.live_objects() - before.live_objects()), (10, 2));
-        assert!(now.overhead_bytes() >= 2 * 2 * GUARD as u64);
+        assert_eq!((now.live_bytes - before.live_bytes, now.live_objects - before.live_objects), (10, 2));
+        assert!(now.overhead_bytes >= 2 * 2 * GUARD as u64);
         check_one("t");
         check_all("t");
         free("t", a);
         free("t", b);
         free("t", std::ptr::null_mut());
-        assert_eq!((stats().live_objects(), stats().live_objects_max), (before.live_objects(), 2));
+        assert_eq!((stats().live_objects, stats().live_objects_max), (before.live_objects, 2));
         assert_eq!((stats().freed_bytes, stats().allocated_bytes), (10, 10));
     }
 }

@@ -3,32 +3,9 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use crate::job::{Job, fatal};
-use crate::tools::heap;
+use crate::tools::heap::{self, Stats};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
-
-/// `gasnett_heapstats_t`.
-#[repr(C)]
-pub struct gasneti_sci_heapstats_t {
-    /// Bytes given out so far.
-    pub allocated_bytes: u64,
-    /// Bytes freed so far.
-    pub freed_bytes: u64,
-    /// Bytes in use now.
-    pub live_bytes: u64,
-    /// Largest value of `live_bytes` so far.
-    pub live_bytes_max: u64,
-    /// Blocks given out so far.
-    pub allocated_objects: u64,
-    /// Blocks freed so far.
-    pub freed_objects: u64,
-    /// Blocks in use now.
-    pub live_objects: u64,
-    /// Largest value of `live_objects` so far.
-    pub live_objects_max: u64,
-    /// Bytes that the heap uses for itself.
-    pub overhead_bytes: u64,
-}
 
 /// Like malloc. Lack of memory is fatal.
 #[unsafe(no_mangle)]
@@ -122,21 +99,9 @@ pub extern "C" fn gasneti_sci_heap_memcheck_all() {
 /// # Safety
 /// `stats` is writable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_heap_stats(stats: *mut gasneti_sci_heapstats_t) {
-    let now = heap::stats();
-    let numbers = gasneti_sci_heapstats_t {
-        allocated_bytes: now.allocated_bytes,
-        freed_bytes: now.freed_bytes,
-        live_bytes: now.live_bytes(),
-        live_bytes_max: now.live_bytes_max,
-        allocated_objects: now.allocated_objects,
-        freed_objects: now.freed_objects,
-        live_objects: now.live_objects(),
-        live_objects_max: now.live_objects_max,
-        overhead_bytes: now.overhead_bytes(),
-    };
+pub unsafe extern "C" fn gasneti_sci_heap_stats(stats: *mut Stats) {
     // SAFETY: the caller promises that `stats` is writable.
-    unsafe { stats.write(numbers) };
+    unsafe { stats.write(heap::stats()) };
 }
 
 /// Writes the heap's numbers to `file`, in which % stands for the node; if `show_live` is not 0, also the live blocks.
@@ -148,5 +113,5 @@ pub unsafe extern "C" fn gasneti_sci_heap_dump(file: *const c_char, show_live: c
     // SAFETY: the caller promises a C string.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     let node = Job::get().map_or(0, Job::rank);
-    heap::dump("gasnett_heapinfo_dump", &file, node, show_live != 0);
+    heap::dump(&file, node, show_live != 0);
 }

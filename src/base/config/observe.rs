@@ -33,6 +33,12 @@ pub struct Observe {
     pub fs_sync: bool,
     /// Whether values of variables are taken as they are, even with `%0HH` in them.
     pub raw_values: bool,
+    /// Whether each call of the debug heap checks all blocks.
+    pub heap_check: bool,
+    /// The file that lists, at exit, which blocks of the debug heap were not freed. `%` in it stands for the node.
+    pub heap_file: Option<String>,
+    /// The nodes that write it.
+    pub heap_nodes: NodeSet,
 }
 
 /// The file for records of events, and the kinds that are recorded.

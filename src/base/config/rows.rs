@@ -4,7 +4,6 @@
 
 mod coll;
 mod deck;
-mod heap;
 mod hosts;
 mod job;
 mod observe;
@@ -12,7 +11,7 @@ mod timing;
 
 use super::Var;
 
-const PARTS: [&[Var]; 7] = [job::VARS, coll::VARS, deck::VARS, hosts::VARS, observe::VARS, heap::VARS, timing::VARS];
+const PARTS: [&[Var]; 6] = [job::VARS, coll::VARS, deck::VARS, hosts::VARS, observe::VARS, timing::VARS];
 
 /// The table of all variables.
 pub const VARS: &[Var] = &joined::<{ count() }>();

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which variables there are, where their values come from, which code uses them.
 
-use super::{Heap, Hosts, NodeSet, Observe, SegmentSize, SignalSet, TimingMode, yes_no};
+use super::{Hosts, NodeSet, Observe, SegmentSize, SignalSet, TimingMode, yes_no};
 
 /// All settings, in the units that the `doc` of their variables name.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,8 +83,6 @@ pub struct Config {
     pub barrier: String,
     /// Traces, statistics, stack traces, freezing.
     pub observe: Observe,
-    /// The debug heap.
-    pub heap: Heap,
     /// Jobs on several hosts.
     pub hosts: Hosts,
     /// Timing mode.
@@ -185,7 +183,6 @@ impl Default for Config {
             no_catch: SignalSet::default(),
             barrier: "DISSEM".into(),
             observe: Observe::default(),
-            heap: Heap::default(),
             hosts: Hosts::default(),
             timing: TimingMode::default(),
             coll_scratch: 2 << 20,

@@ -13,7 +13,7 @@ const TREE: &str =
     "FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas";
 
 /// A row for a variable without effect.
-const fn ignored(
+pub(super) const fn ignored(
     name: &'static str,
     default: &'static str,
     doc: &'static str,
@@ -23,7 +23,7 @@ const fn ignored(
     Var { name, aliases: &[], default, doc, form, set }
 }
 
-const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> Var {
+pub(super) const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> Var {
     ignored(name, default, doc, parse::YES_NO, |_, v| parse::yes_no(v).map(drop))
 }
 

@@ -1,10 +1,11 @@
-//! Variables of what can be seen of a job from outside: traces, statistics, stack traces, freezing. Contract:
+//! Variables of what can be seen of a job from outside: traces, statistics, stack traces, freezing, the debug heap. Contract:
 //! environment.md §2.2.
 //!
 //! Must not know: which code uses a value.
 
 use super::super::settings::{Var, put};
-use super::super::{Mask, NodeSet, parse};
+use super::super::{Mask, NodeSet, memory_size, parse};
+use super::coll::{flag, ignored};
 
 const MASK: &str = "letters of GPRSWXBLAICDNOHU, or ^ and those left out";
 const NODES: &str = "a list of nodes such as 0,2-4";
@@ -12,6 +13,13 @@ const SIGNAL: &str = "a signal that can be caught, such as SIGUSR1";
 
 fn catchable(text: &str) -> Option<i32> {
     parse::signal_number(text).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+}
+
+/// A row for a pattern in memory of the debug heap.
+const fn pattern(name: &'static str, doc: &'static str) -> Var {
+    ignored(name, "NAN", doc, "a number of 64 bits, a byte such as 0xA5, or NAN", |_, v| {
+        if v.trim().eq_ignore_ascii_case("nan") { Some(()) } else { memory_size(v, 1).map(drop) }
+    })
 }
 
 /// This part of the table.
@@ -140,6 +148,36 @@ pub(super) const VARS: &[Var] = &[
         form: "anything; 0, N and NO mean no",
         set: |c, v| put(&mut c.observe.raw_values, Some(parse::yes_no(v).unwrap_or(true))),
     },
+    Var {
+        name: "GASNET_MALLOC_EXTRACHECK",
+        aliases: &[],
+        default: "no",
+        doc: "debug heap: look at the guards of all memory in each call; slow",
+        form: parse::YES_NO,
+        set: |c, v| put(&mut c.observe.heap_check, parse::yes_no(v)),
+    },
+    Var {
+        name: "GASNET_MALLOCFILE",
+        aliases: &[],
+        default: "",
+        doc: "debug heap: file for a list of what was not freed at exit; names as for GASNET_TRACEFILE",
+        form: "a file name",
+        set: |c, v| put(&mut c.observe.heap_file, Some(Some(v.trim().to_string()))),
+    },
+    Var {
+        name: "GASNET_MALLOCNODES",
+        aliases: &[],
+        default: "*",
+        doc: "debug heap: nodes that write it",
+        form: NODES,
+        set: |c, v| put(&mut c.observe.heap_nodes, NodeSet::parse(v)),
+    },
+    flag("GASNET_MALLOC_INIT", "no", "accepted, without effect: filling new memory of the debug heap"),
+    pattern("GASNET_MALLOC_INITVAL", "accepted, without effect: with what"),
+    flag("GASNET_MALLOC_CLOBBER", "no", "accepted, without effect: filling freed memory of the debug heap"),
+    pattern("GASNET_MALLOC_CLOBBERVAL", "accepted, without effect: with what"),
+    flag("GASNET_MALLOC_LEAKALL", "no", "accepted, without effect: keeping freed memory of the debug heap"),
+    flag("GASNET_MALLOC_SCANFREED", "no", "accepted, without effect: looking for writes to it"),
 ];
 
 #[cfg(test)]
