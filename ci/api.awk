@@ -3,9 +3,12 @@
 #   -v mode=man  -v out=DIR    a man page of section 3 per entry, and one line with .so for each further name
 #   -v mode=site -v out=DIR    a page of Markdown per entry, one per file with a list of its entries, and names.md
 #   -v mode=names              lines: "own NAME PAGE", "says NAME PAGE" (names that stand in code)
+#   -v mode=prototypes         for xtask, lines of five fields with tabs between: file without .md, type of the result, name (with @ for <M>),
+#                              parameters, their names
 #   -v mode=check -v want=HEADER
 #                              a C file for the pages of this header (gasnet, gasnetex, tools, deck): each prototype is called as it is
 #                              printed, and its type compared; each example is compiled
+#   -v mode=calls -v want=...  the prototypes' part of it
 #
 # Any awk. Faults of form go to stderr, and the status is 1.
 
@@ -300,11 +303,21 @@ function parameters(list, n, depth, i, c, cur, k, p, name) {
   }
   return args
 }
-function check_prototype(line, n, list, i, ret, name, inner, more, m, k, ty, with) {
+# Sets ret, name and inner to the type of the result, the name and the parameters.
+function take_apart(line, k) {
   sub(/;.*/, "", line)
   k = index(line, "("); inner = substr(line, k + 1, length(line) - k - 1); name = substr(line, 1, k - 1)
   match(name, /[A-Za-z0-9_{},<>]+$/); ret = substr(name, 1, RSTART - 1); name = substr(name, RSTART)
   gsub(/ $/, "", ret)
+}
+function write_prototypes(i, k, n, list) {
+  for (i = 1; i <= prototypes; i++) {
+    take_apart(prototype[i]); gsub(/<M>/, "@", name); n = split(expand(name), list, " ")
+    for (k = 1; k <= n; k++) print group_of[prototype_page[i]] "\t" ret "\t" list[k] "\t" inner "\t" parameters(inner)
+  }
+}
+function check_prototype(line, n, list, i, more, m, k, ty, with, call, drop) {
+  take_apart(line)
   n = split(expand(name), list, " ")
   for (i = 1; i <= n; i++) {
     more = inner
@@ -318,14 +331,20 @@ function check_prototype(line, n, list, i, ret, name, inner, more, m, k, ty, wit
     args = parameters(more)
     sub(/numargs$/, inner ~ /, \.\.\.$/ ? "0" : "numargs", args) # the count before the arguments is a number in the source
     if (name ~ /^gasnett/) sub(/(fmt|format)$/, "\"x\"", args)
-    checks++
-    if (with ~ /^(GASNETT_NORETURN )?void$/) print "static void check_" checks "(" more ") { " list[i] "(" args "); }"
-    else print "static " with " check_" checks "(" more ") { __typeof__(" list[i] "(" args ")) *check_type; " with " check_result = " list[i] "(" args "); check_type = &check_result; (void)check_type; return check_result; }"
+    checks++; call = list[i] "(" args ")"; drop = ret ~ /(handle|Event)_t$/ ? "" : "(void)(" call "); " # one may warn if these are not used
+    # A result has its type, and may be dropped; a call without one is an expression beside others.
+    if (with ~ /^(GASNETT_NORETURN )?void$/) { with = "int"; call = "check_any ? " call " : (void)0; return (" call ", 1);" }
+    else call = "__typeof__(" call ") *check_type; " with " check_result = " call "; check_type = &check_result; (void)check_type; " drop "return check_result;"
+    call = with " check_" want "_" checks "(" more ") { " call " }"
+    print "extern " substr(call, 1, index(call, " {") - 1) "; " call
   }
 }
-function write_check(i, p, t, lines, n, k, s) {
+function write_calls(i) {
   c_type["I32"] = "int32_t"; c_type["U32"] = "uint32_t"; c_type["I64"] = "int64_t"; c_type["U64"] = "uint64_t"; c_type["FLT"] = "float"; c_type["DBL"] = "double"
+  print "extern int check_any;"
   for (i = 1; i <= prototypes; i++) if (prototype_header[i] == want) { print "#line 1 \"page_" prototype_page[i] "\""; check_prototype(prototype[i]) }
+}
+function write_examples(i, p, t, s) {
   for (i = 1; i <= n_pages; i++) {
     p = pages[i]
     if (header_of[p] != want) continue
@@ -338,7 +357,7 @@ function write_check(i, p, t, lines, n, k, s) {
 
 END {
   for (i = 1; i <= prototypes; i++) {
-    p = prototype[i]; sub(/;.*/, "", p); parameters(substr(p, index(p, "(") + 1, length(p) - index(p, "(") - 1))
+    take_apart(prototype[i]); parameters(inner)
     n = split(args, names_of, ", ")
     for (k = 1; k <= n; k++) if (names_of[k] != "...") wanted[prototype_page[i], names_of[k]] = 1
   }
@@ -371,5 +390,7 @@ END {
     for (i = 1; i <= owned; i++) print "own", order[i], page_of[order[i]]
     for (s in said) print "says", s
   }
-  if (mode == "check") write_check()
+  if (mode == "prototypes") write_prototypes()
+  if (mode == "calls" || mode == "check") write_calls()
+  if (mode == "check") write_examples()
 }

@@ -335,7 +335,12 @@ GASNETI_SCI_END_C
 }
 #endif
 
+/* Debug builds: each call first passes its name and place to the library, which checks that the call is legal there. */
 #if defined(GASNET_DEBUG)
+#define GASNETI_SCI_COLL_AT(name) gasneti_sci_coll_at(name, __FILE__, __LINE__, GASNETI_SCI_RULES_CLIENT)
+#define GASNETI_SCI_COLL_ASK(name) gasneti_sci_coll_at(name, __FILE__, __LINE__, GASNETI_SCI_RULE_ATTACHED) /* also in handlers */
 #include "gasnet_sci_coll_debug.h"
+#undef gasnete_coll_team_free
+#define gasnete_coll_team_free(team) (GASNETI_SCI_COLL_AT("gasnet_coll_team_free"), gasneti_sci_coll_team_free(team))
 #endif
 #endif

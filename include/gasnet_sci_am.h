@@ -31,23 +31,7 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 #endif
 
 /* ---- one inline function per category and number of argument words ---- */
-#define GASNETI_SCI_LIST0
-#define GASNETI_SCI_LIST1 , uint64_t w0
-#define GASNETI_SCI_LIST2 GASNETI_SCI_LIST1, uint64_t w1
-#define GASNETI_SCI_LIST3 GASNETI_SCI_LIST2, uint64_t w2
-#define GASNETI_SCI_LIST4 GASNETI_SCI_LIST3, uint64_t w3
-#define GASNETI_SCI_LIST5 GASNETI_SCI_LIST4, uint64_t w4
-#define GASNETI_SCI_LIST6 GASNETI_SCI_LIST5, uint64_t w5
-#define GASNETI_SCI_LIST7 GASNETI_SCI_LIST6, uint64_t w6
-#define GASNETI_SCI_LIST8 GASNETI_SCI_LIST7, uint64_t w7
-#define GASNETI_SCI_FILL1 w0
-#define GASNETI_SCI_FILL2 GASNETI_SCI_FILL1, w1
-#define GASNETI_SCI_FILL3 GASNETI_SCI_FILL2, w2
-#define GASNETI_SCI_FILL4 GASNETI_SCI_FILL3, w3
-#define GASNETI_SCI_FILL5 GASNETI_SCI_FILL4, w4
-#define GASNETI_SCI_FILL6 GASNETI_SCI_FILL5, w5
-#define GASNETI_SCI_FILL7 GASNETI_SCI_FILL6, w6
-#define GASNETI_SCI_FILL8 GASNETI_SCI_FILL7, w7
+#include "gasnet_sci_rows.h"
 /* The call of the library for a Short. */
 #define GASNETI_SCI_CALL0(verb) gasneti_sci_##verb(to, handler, NULL, numargs)
 #define GASNETI_SCI_CALL(verb, n)                                                                                    \
@@ -79,39 +63,13 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
   GASNETI_SCI_LONG(request_long, gasnet_node_t, n);                                                                  \
   GASNETI_SCI_MEDIUM(reply_medium, gasnet_token_t, n);                                                               \
   GASNETI_SCI_LONG(reply_long, gasnet_token_t, n)
-GASNETI_SCI_WORDS(1);
-GASNETI_SCI_WORDS(2);
-GASNETI_SCI_WORDS(3);
-GASNETI_SCI_WORDS(4);
-GASNETI_SCI_WORDS(5);
-GASNETI_SCI_WORDS(6);
-GASNETI_SCI_WORDS(7);
-GASNETI_SCI_WORDS(8);
+GASNETI_SCI_EACH(GASNETI_SCI_WORDS);
 
 /* Shorts of one line are sent inline, if that is possible. */
 #if GASNETI_SCI_DIRECT
 #if GASNETI_SCI_LINE_WORDS != 7
-#error "a line has another number of words: the rows below"
+#error "a line has another number of words: LINE_WORDS in xtask/src/headers/rows.rs"
 #endif
-#define GASNETI_SCI_STORE0
-#define GASNETI_SCI_STORE1 slot[1] = w0
-#define GASNETI_SCI_STORE2 GASNETI_SCI_STORE1, slot[2] = w1
-#define GASNETI_SCI_STORE3 GASNETI_SCI_STORE2, slot[3] = w2
-#define GASNETI_SCI_STORE4 GASNETI_SCI_STORE3, slot[4] = w3
-#define GASNETI_SCI_STORE5 GASNETI_SCI_STORE4, slot[5] = w4
-#define GASNETI_SCI_STORE6 GASNETI_SCI_STORE5, slot[6] = w5
-#define GASNETI_SCI_STORE7 GASNETI_SCI_STORE6, slot[7] = w6
-#endif
-/* GASNETI_SCI_EACH_LINE(row, verb, to_t): the rows for Shorts of no word and of as many as a line takes. */
-#define GASNETI_SCI_EACH_LINE(row, verb, to_t)                                                                       \
-  row(verb, to_t, 1);                                                                                                \
-  row(verb, to_t, 2);                                                                                                \
-  row(verb, to_t, 3);                                                                                                \
-  row(verb, to_t, 4);                                                                                                \
-  row(verb, to_t, 5);                                                                                                \
-  row(verb, to_t, 6);                                                                                                \
-  row(verb, to_t, 7)
-#if GASNETI_SCI_DIRECT
 /* Compilers decide it where the index is a constant. */
 #define GASNETI_SCI_IS_CLIENTS(handler) GASNETI_SCI_EXPECT((handler) >= GASNETI_SCI_FIRST_CLIENT, 1)
 #define GASNETI_SCI_REQUEST_BODY(n)                                                                                  \
@@ -167,52 +125,6 @@ GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, reply_short, gasnet_token_t);
 GASNETI_SCI_SHORT(request_short, gasnet_node_t, 8);
 GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
 
-/* ---- 1 to 16 arguments become their number and their words ---- */
-#define GASNETI_SCI_ARGS1(a0) 1, GASNETI_SCI_ARG(a0)
-#define GASNETI_SCI_ARGS2(a0, a1) 2, GASNETI_SCI_PAIR(a0, a1)
-#define GASNETI_SCI_ARGS3(a0, a1, a2) 3, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_ARG(a2)
-#define GASNETI_SCI_ARGS4(a0, a1, a2, a3) 4, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3)
-#define GASNETI_SCI_ARGS5(a0, a1, a2, a3, a4) 5, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), \
-  GASNETI_SCI_ARG(a4)
-#define GASNETI_SCI_ARGS6(a0, a1, a2, a3, a4, a5) 6, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), \
-  GASNETI_SCI_PAIR(a4, a5)
-#define GASNETI_SCI_ARGS7(a0, a1, a2, a3, a4, a5, a6) 7, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), \
-  GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_ARG(a6)
-#define GASNETI_SCI_ARGS8(a0, a1, a2, a3, a4, a5, a6, a7) 8, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), \
-  GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7)
-#define GASNETI_SCI_ARGS9(a0, a1, a2, a3, a4, a5, a6, a7, a8) 9, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, \
-  a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_ARG(a8)
-#define GASNETI_SCI_ARGS10(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9) 10, GASNETI_SCI_PAIR(a0, a1), \
-  GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_PAIR(a8, a9)
-#define GASNETI_SCI_ARGS11(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) 11, GASNETI_SCI_PAIR(a0, a1), \
-  GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_PAIR(a8, a9), \
-  GASNETI_SCI_ARG(a10)
-#define GASNETI_SCI_ARGS12(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) 12, GASNETI_SCI_PAIR(a0, a1), \
-  GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_PAIR(a8, a9), \
-  GASNETI_SCI_PAIR(a10, a11)
-#define GASNETI_SCI_ARGS13(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) 13, GASNETI_SCI_PAIR(a0, a1), \
-  GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_PAIR(a8, a9), \
-  GASNETI_SCI_PAIR(a10, a11), GASNETI_SCI_ARG(a12)
-#define GASNETI_SCI_ARGS14(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13) 14, GASNETI_SCI_PAIR(a0, \
-  a1), GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), GASNETI_SCI_PAIR(a8, a9), \
-  GASNETI_SCI_PAIR(a10, a11), GASNETI_SCI_PAIR(a12, a13)
-#define GASNETI_SCI_ARGS15(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14) 15, \
-  GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), \
-  GASNETI_SCI_PAIR(a8, a9), GASNETI_SCI_PAIR(a10, a11), GASNETI_SCI_PAIR(a12, a13), GASNETI_SCI_ARG(a14)
-#define GASNETI_SCI_ARGS16(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15) 16, \
-  GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_PAIR(a2, a3), GASNETI_SCI_PAIR(a4, a5), GASNETI_SCI_PAIR(a6, a7), \
-  GASNETI_SCI_PAIR(a8, a9), GASNETI_SCI_PAIR(a10, a11), GASNETI_SCI_PAIR(a12, a13), GASNETI_SCI_PAIR(a14, a15)
-
-/* ---- the numbered forms. The public name forwards once its arguments are expanded; a GASNETI_SCI_ARGSn has the exact
- * number of arguments. Made by the pattern that the first ones show. ---- */
-#define GASNETI_SCI_NODE(name, node) (node)
-#define GASNETI_SCI_ROW_SHORT(send, args, to_of, name, to, h, ...)                                                   \
-  send(to_of(name, to), (h), args(__VA_ARGS__))
-#define GASNETI_SCI_ROW_MEDIUM(send, args, to_of, name, to, h, s, l, ...)                                            \
-  send(to_of(name, to), (h), GASNETI_SCI_FROM(s), (l), args(__VA_ARGS__))
-#define GASNETI_SCI_ROW_LONG(send, args, to_of, name, to, h, s, l, d, ...)                                           \
-  send(to_of(name, to), (h), GASNETI_SCI_FROM(s), (l), GASNETI_SCI_TO(d), args(__VA_ARGS__))
-
 /* ---- polling, waiting ---- */
 #define gasnet_AMPoll() GASNETI_SCI_REQUEST("gasnet_AMPoll", gasneti_sci_do_poll())
 
@@ -245,4 +157,11 @@ GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list a
       words[i / 2] |= a << 32;
   }
 }
+/* The words of the arguments behind `numargs`. */
+#define GASNETI_SCI_WORDS_VA                                                                                         \
+  uint64_t words[GASNETI_SCI_MAX_ARGS / 2];                                                                          \
+  va_list ap;                                                                                                        \
+  va_start(ap, numargs);                                                                                             \
+  gasneti_sci_pack(words, numargs, ap);                                                                              \
+  va_end(ap)
 #endif

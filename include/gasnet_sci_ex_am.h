@@ -151,37 +151,8 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
 #define GASNETI_SCI_EX_FLAGS(name, flags) (flags)
 #endif
 
-#define GASNETI_SCI_LIST_0
-#define GASNETI_SCI_FILL0
-#define GASNETI_SCI_PASS0
-#define GASNETI_SCI_PASS1 , GASNETI_SCI_FILL1
-#define GASNETI_SCI_PASS2 , GASNETI_SCI_FILL2
-#define GASNETI_SCI_PASS3 , GASNETI_SCI_FILL3
-#define GASNETI_SCI_PASS4 , GASNETI_SCI_FILL4
-#define GASNETI_SCI_PASS5 , GASNETI_SCI_FILL5
-#define GASNETI_SCI_PASS6 , GASNETI_SCI_FILL6
-#define GASNETI_SCI_PASS7 , GASNETI_SCI_FILL7
-#define GASNETI_SCI_PASS8 , GASNETI_SCI_FILL8
-#define GASNETI_SCI_TABLE0 const uint64_t *words = NULL
-#define GASNETI_SCI_TABLE1 const uint64_t words[] = {GASNETI_SCI_FILL1}
-#define GASNETI_SCI_TABLE2 const uint64_t words[] = {GASNETI_SCI_FILL2}
-#define GASNETI_SCI_TABLE3 const uint64_t words[] = {GASNETI_SCI_FILL3}
-#define GASNETI_SCI_TABLE4 const uint64_t words[] = {GASNETI_SCI_FILL4}
-#define GASNETI_SCI_TABLE5 const uint64_t words[] = {GASNETI_SCI_FILL5}
-#define GASNETI_SCI_TABLE6 const uint64_t words[] = {GASNETI_SCI_FILL6}
-#define GASNETI_SCI_TABLE7 const uint64_t words[] = {GASNETI_SCI_FILL7}
-#define GASNETI_SCI_TABLE8 const uint64_t words[] = {GASNETI_SCI_FILL8}
 #if GASNETI_SCI_DIRECT
 #define GASNETI_SCI_EX_NOW(n) GASNETI_SCI_EX_NOW##n
-#define GASNETI_SCI_EX_NOW0 GASNETI_SCI_REQUEST_BODY(0)
-#define GASNETI_SCI_EX_NOW1 GASNETI_SCI_REQUEST_BODY(1)
-#define GASNETI_SCI_EX_NOW2 GASNETI_SCI_REQUEST_BODY(2)
-#define GASNETI_SCI_EX_NOW3 GASNETI_SCI_REQUEST_BODY(3)
-#define GASNETI_SCI_EX_NOW4 GASNETI_SCI_REQUEST_BODY(4)
-#define GASNETI_SCI_EX_NOW5 GASNETI_SCI_REQUEST_BODY(5)
-#define GASNETI_SCI_EX_NOW6 GASNETI_SCI_REQUEST_BODY(6)
-#define GASNETI_SCI_EX_NOW7 GASNETI_SCI_REQUEST_BODY(7)
-#define GASNETI_SCI_EX_NOW8
 #else
 #define GASNETI_SCI_EX_NOW(n)
 #endif
@@ -242,25 +213,8 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
   }                                                                                                                  \
   struct gasneti_sci_semicolon
 GASNETI_SCI_EX_WORDS(0);
-GASNETI_SCI_EX_WORDS(1);
-GASNETI_SCI_EX_WORDS(2);
-GASNETI_SCI_EX_WORDS(3);
-GASNETI_SCI_EX_WORDS(4);
-GASNETI_SCI_EX_WORDS(5);
-GASNETI_SCI_EX_WORDS(6);
-GASNETI_SCI_EX_WORDS(7);
-GASNETI_SCI_EX_WORDS(8);
+GASNETI_SCI_EACH(GASNETI_SCI_EX_WORDS);
 
-/* ---- counting. COUNTn: the number of arguments behind the first n, which are always there ---- */
-#define GASNETI_SCI_PICK(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
-                         a22, a23, a24, n, ...)                                                                      \
-  n
-#define GASNETI_SCI_COUNT3(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, 0)
-#define GASNETI_SCI_COUNT4(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, 0)
-#define GASNETI_SCI_COUNT5(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, 0)
-#define GASNETI_SCI_COUNT6(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, 0)
-#define GASNETI_SCI_COUNT7(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, FEW, 0)
-#define GASNETI_SCI_COUNT8(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, FEW, FEW, 0)
 #define GASNETI_SCI_PASTE(name, n) GASNETI_SCI_PASTE_(name, n)
 #define GASNETI_SCI_PASTE_(name, n) name##n
 #define GASNETI_SCI_NUMBERED(name, n) GASNETI_SCI_PASTE(name, n)

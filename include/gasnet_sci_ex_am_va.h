@@ -7,20 +7,12 @@
 #ifndef GASNETI_SCI_EX_AM_VA_H
 #define GASNETI_SCI_EX_AM_VA_H
 
-/* The words of the arguments behind `numargs`. */
-#define GASNETI_SCI_EX_WORDS_VA                                                                                      \
-  uint64_t words[GASNETI_SCI_MAX_ARGS / 2];                                                                          \
-  va_list ap;                                                                                                        \
-  va_start(ap, numargs);                                                                                             \
-  gasneti_sci_pack(words, numargs, ap);                                                                              \
-  va_end(ap)
-
 GASNETI_SCI_INLINE int gasneti_sci_ex_request_short_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler,
     gex_Flags_t flags, int numargs, ...) {
   static const char name[] = "gex_AM_RequestShort";
   const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
   int sent;
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   sent = flags & GEX_FLAG_IMMEDIATE
              ? gasneti_sci_request_short_now(to, handler, words, (uint32_t)numargs)
              : gasneti_sci_asked(name, gasneti_sci_request_short(to, handler, words, (uint32_t)numargs));
@@ -31,7 +23,7 @@ GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_va(gex_TM_t tm, gex_Rank_t 
   static const char name[] = "gex_AM_RequestMedium";
   const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
   int sent;
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   sent = flags & GEX_FLAG_IMMEDIATE
              ? gasneti_sci_request_medium_now(to, handler, src, nbytes, words, (uint32_t)numargs)
              : gasneti_sci_asked(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, (uint32_t)numargs));
@@ -43,7 +35,7 @@ GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_va(gex_TM_t tm, gex_Rank_t ra
   static const char name[] = "gex_AM_RequestLong";
   const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
   int sent;
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   sent = flags & GEX_FLAG_IMMEDIATE
              ? gasneti_sci_request_long_now(to, handler, src, nbytes, dest_addr, words, (uint32_t)numargs)
              : gasneti_sci_asked(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, (uint32_t)numargs));
@@ -52,13 +44,13 @@ GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_va(gex_TM_t tm, gex_Rank_t ra
 }
 GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_va(gex_Token_t token, gasnet_handler_t handler, gex_Flags_t flags,
     int numargs, ...) {
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   (void)flags;
   return gasneti_sci_sent("gex_AM_ReplyShort", gasneti_sci_reply_short(token, handler, words, (uint32_t)numargs));
 }
 GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags,
     int numargs, ...) {
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   (void)flags;
   (void)gasneti_sci_sent("gex_AM_ReplyMedium", gasneti_sci_reply_medium(token, handler, src, nbytes, words, (uint32_t)numargs));
   gasneti_sci_taken(lc_opt);
@@ -66,7 +58,7 @@ GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_va(gex_Token_t token, gasnet_
 }
 GASNETI_SCI_INLINE int gasneti_sci_ex_reply_long_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt, gex_Flags_t flags,
     int numargs, ...) {
-  GASNETI_SCI_EX_WORDS_VA;
+  GASNETI_SCI_WORDS_VA;
   (void)flags;
   (void)gasneti_sci_sent("gex_AM_ReplyLong", gasneti_sci_reply_long(token, handler, src, nbytes, dest_addr, words, (uint32_t)numargs));
   gasneti_sci_taken(lc_opt);

@@ -7,6 +7,7 @@ mod dialects;
 mod expansions;
 mod names;
 mod refusals;
+mod rows;
 
 use crate::repo::Repo;
 use crate::verdicts::Verdicts;
@@ -23,12 +24,16 @@ const MADE: [&str; 3] = ["gasnet_sci_abi.h", "gasnet_sci_tools_abi.h", "gasnet_s
 /// Checks the headers; with `update` writes the generated ones instead.
 pub fn run(repo: &Repo, update: bool) -> Result<bool> {
     repo.set_up("gcc g++ clang")?;
-    let made = made(repo)?;
-    let made_text =
-        |name: &str| fs::read_to_string(made.join(name)).with_context(|| format!("build.rs made no {name}"));
+    let directory = made(repo)?;
+    let mut made = rows::made(repo)?;
+    for name in MADE {
+        made.push((
+            name,
+            fs::read_to_string(directory.join(name)).with_context(|| format!("build.rs made no {name}"))?,
+        ));
+    }
     if update {
-        for name in MADE {
-            let text = made_text(name)?;
+        for (name, text) in made {
             if repo.read(&format!("include/{name}")).ok().as_ref() != Some(&text) {
                 repo.write(&format!("include/{name}"), &text)?;
             }
@@ -36,8 +41,8 @@ pub fn run(repo: &Repo, update: bool) -> Result<bool> {
         return Ok(true);
     }
     let verdicts = Verdicts::new("headers");
-    for name in MADE {
-        let (old, new) = (repo.read(&format!("include/{name}"))?, made_text(name)?);
+    for (name, new) in made {
+        let old = repo.read(&format!("include/{name}"))?;
         let difference = TextDiff::from_lines(&old, &new).unified_diff().to_string();
         verdicts.none(&format!("include/{name} is stale: cargo xtask headers --update"), &difference, 12);
     }
