@@ -1,10 +1,11 @@
-//! Checks every name of the contract with its type. Tables such as c-tests/names-core.txt become C files; the heads
-//! of the tables say what a line may be. Everything is used in functions that are never called. The compiler only has
-//! to warn.
+//! Checks every name of the contract with its type. The prototypes of docs/api become C files (ci/api.awk), and so do tables
+//! of what no prototype says, such as c-tests/names-core.txt; the heads of the tables say what a line may be. Everything is
+//! used in functions that are never called. The compiler only has to warn.
 
 use super::checks::Checks;
 use super::compile::Extent::Code;
-use anyhow::Result;
+use crate::repo::{Repo, outcome};
+use anyhow::{Result, ensure};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -43,29 +44,39 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         tables.push(Table { name: path.display().to_string(), text: checks.repo.read(&path.to_string_lossy())? });
     }
     let expressions = checks.repo.read("ci/names.c")?;
-    let program = |headers: &[&str], sections: &str, tables: &[Table]| {
+    let text = |headers: &[&str], sections: &str, tables: &[Table]| {
         let includes: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
         includes + &expressions + &c_of(tables, &sections.split(' ').collect::<Vec<_>>())
     };
+    // A file with the prototypes of these pages, but those that need another header.
+    let program = |name: &str, headers: &[&str], sections: &str, pages: &str| {
+        let mut text = text(headers, sections, &tables);
+        for want in pages.split(' ') {
+            let lines = calls(checks.repo, want)?;
+            let needs =
+                |line: &&str| line.contains("gasnet_QueryGexObjects") || name == "alone" && line.contains("gex_");
+            lines.lines().filter(|line| !needs(line)).for_each(|line| text = format!("{text}{line}\n"));
+        }
+        checks.file(&format!("names-{name}.c"), &text)
+    };
     let (core, tools, vis, handler) = ("gasnet.h", "gasnet_tools.h", "gasnet_vis.h", "gasnet_handler.h");
-    let seq = program(&[core, tools, handler, vis], "all job seq handler vis noheap", &tables);
-    let seq = checks.file("names-seq.c", &seq)?;
-    let par = program(&[vis, handler, tools], "all job threads handler vis noheap", &tables);
-    let par = checks.file("names-par.c", &par)?;
-    let alone = checks.file("names-alone.c", &program(&[tools], "all alone noheap", &tables))?;
-    let ex = ["gasnetex.h", tools, "gasnet_ratomic.h", "gasnet_mk.h"];
-    let ex = checks.file("names-ex.c", &program(&ex, "ex", &tables))?;
-    let deck = checks.file("names-deck.c", &program(&["deck.h"], "deck", &tables))?;
-    let deck_debug = checks.file("names-deck-debug.c", &program(&["deck.h"], "deck deckdebug", &tables))?;
-    let deck_beside = checks.file("names-deck-beside.c", &program(&["gasnetex.h", "deck.h"], "deck", &tables))?;
-    let heap = checks.file("names-heap.c", &program(&[core, tools], "all job seq heap", &tables))?;
+    let seq = program("seq", &[core, tools, handler, vis], "all job seq handler vis noheap", "gasnet tools")?;
+    let par = program("par", &[vis, handler, tools], "all job threads handler vis noheap", "gasnet tools")?;
+    let alone = program("alone", &[tools], "all alone noheap", "tools")?;
+    let ex = ["gasnetex.h", tools, "gasnet_ratomic.h", "gasnet_mk.h", vis, "gasnet_coll.h"];
+    let ex = program("ex", &ex, "ex", "gasnetex tools")?;
+    let deck = program("deck", &["deck.h"], "deck", "deck")?;
+    let deck_debug = program("deck-debug", &["deck.h"], "deck deckdebug", "deck")?;
+    let deck_beside = program("deck-beside", &["gasnetex.h", "deck.h"], "deck", "deck")?;
+    let heap = program("heap", &[core, tools], "all job seq heap", "tools")?;
 
     let mut add = |compiler: &str, standard: &str, flags: &str, file: &Path| {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let flags = format!("-DEXPECT_ATTRIBUTES=1 {flags}");
         let name = format!("{stem}: {compiler} {standard} {flags}");
-        // These files contain no C-style cast and no implicit conversion that could lose a value.
-        let warnings = if standard.starts_with("c++") { "-Wconversion -Wold-style-cast" } else { "-Wconversion" };
+        // These files contain no C-style cast and no implicit conversion that could lose a value. A macro may need no mutex.
+        let casts = if standard.starts_with("c++") { " -Wold-style-cast" } else { "" };
+        let warnings = format!("-Wconversion -Wno-unused-parameter{casts}");
         let all: Vec<&str> = flags.split(' ').chain(warnings.split(' ')).collect();
         checks.clean(name, compiler, standard, Code, &all, file);
     };
@@ -97,7 +108,8 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     }
     // With all features switched off the text must still be valid.
     let off: Vec<String> = features(&tables).iter().map(|feature| format!("-D{feature}=0")).collect();
-    let rest = ["-DEXPECT_ATTRIBUTES=0", "-Wno-unused", "-Wno-implicit-fallthrough", "-DGASNET_SEQ"];
+    let rest =
+        ["-DEXPECT_ATTRIBUTES=0", "-Wno-unused", "-Wno-unused-parameter", "-Wno-implicit-fallthrough", "-DGASNET_SEQ"];
     let flags: Vec<&str> = off.iter().map(String::as_str).chain(rest).collect();
     for compiler in ["gcc", "clang"] {
         checks.clean(format!("names-seq: {compiler}, features off"), compiler, "c99", Code, &flags, &seq);
@@ -105,10 +117,21 @@ pub fn add(checks: &mut Checks) -> Result<()> {
     // This tests the tables themselves: a name with another type, or a missing name, must be found.
     for (number, line) in WRONG.iter().enumerate() {
         let table = Table { name: "wrong".into(), text: format!("[all]\n{line}\n") };
-        let file = checks.file(&format!("wrong{number}.c"), &program(&[core], "all", &[table]))?;
+        let file = checks.file(&format!("wrong{number}.c"), &text(&[core], "all", &[table]))?;
         checks.refused(&format!("wrong line: {line}"), "error", "gcc", "c99", &["-DGASNET_SEQ"], &file)?;
     }
+    let wrong = calls(checks.repo, "deck")?.replacen("int check_result", "long check_result", 1);
+    let file = checks.file("wrong-prototype.c", &format!("#include <deck.h>\n{wrong}"))?;
+    checks.refused("prototype with another type", "incompatible pointer type", "gcc", "c99", &[], &file)?;
     Ok(())
+}
+
+/// The C text that calls each prototype of docs/api whose pages are of these headers.
+fn calls(repo: &Repo, want: &str) -> Result<String> {
+    let awk = format!("awk -v mode=calls -v want={want} -f ci/api.awk docs/api/[a-z]*.md");
+    let (right, text) = outcome(repo.command("bash").args(["-c", &awk]))?;
+    ensure!(right && text.matches("check_result").count() > 20, "docs/api has no prototypes of {want}: {text}");
+    Ok(text)
 }
 
 /// The macros that turn a feature on or off.
