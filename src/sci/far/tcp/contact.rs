@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How long an address has to answer where there are others: long enough for a second question, when the first one was lost.
 const TURN: Duration = Duration::from_secs(3);
-/// How often a peer that greets, and then takes no part for longer than [`STRANGER`], has the time for contacts anew. A busy node needs
-/// a poll for each of its greeting's parts.
+/// How often the time for a contact begins anew, because one of its nodes computed for longer than [`STRANGER`]. A busy node needs a poll
+/// for each of its greeting's parts.
 const RENEWALS: u32 = 4;
 /// Between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(5);
@@ -75,14 +75,19 @@ impl Attempts {
         self.at += 1;
     }
 
-    /// The connection to `at` was made, and closed by the other side after it was `held`. If that took long, one of the two was busy
-    /// meanwhile and makes the contact by its next polls. A busy one of this node's own has not even been greeted: it speaks first. Anybody
-    /// can hold a connection and close it, so this counts a few times only.
-    fn closed(&mut self, at: SocketAddr, why: &str, held: Duration, is_greeted: bool, now: Instant) {
-        if held > STRANGER && self.renewed < RENEWALS {
+    /// One of the two nodes has computed for `busy`, perhaps, and makes the contact by its next polls. If that was long, the time begins
+    /// anew. That happens a few times only, so that the contact is judged in the end.
+    fn renew(&mut self, busy: Duration, now: Instant) {
+        if busy > STRANGER && self.renewed < RENEWALS {
             self.renewed += 1;
             self.since = now;
         }
+    }
+
+    /// The connection to `at` was made, and closed by the other side after it was `held`. A busy node of this job has not even been greeted:
+    /// it speaks first. Anybody can hold a connection and close it.
+    fn closed(&mut self, at: SocketAddr, why: &str, held: Duration, is_greeted: bool, now: Instant) {
+        self.renew(held, now);
         self.closed.retain(|(known, _)| *known != at);
         self.closed.push((at, is_greeted));
         self.pass(Some(format!("{}: {why}", shown(at))));
@@ -213,9 +218,11 @@ impl Tcp {
             _ => true,
         });
         over.iter().for_each(|rank| self.connect(*rank));
-        let due: Vec<u32> = r.again.iter().filter(|(_, at)| *at <= now).map(|(rank, _)| *rank).collect();
-        r.again.retain(|(_, at)| *at > now);
-        for rank in due {
+        let due: Vec<_> = r.again.extract_if(.., |(_, at)| *at <= now).collect();
+        for (rank, at) in due {
+            if let Contact::Begun(attempts) = &mut *self.peer(rank).contact.lock() {
+                attempts.renew(now - at, now); // it is late: nobody has tried meanwhile
+            }
             if !self.is_over(rank, None, now) {
                 self.connect(rank);
             }

@@ -73,6 +73,31 @@ fn what_the_system_says_of_one_attempt_is_not_the_reason() {
     assert!(why.starts_with("no answer for 1 s") && why.contains("timed out"), "{why}");
 }
 
+/// The times are told to the wire, which reads no clock here.
+#[test]
+fn a_try_that_falls_due_while_the_node_computes_is_made_before_the_contact_is_judged() {
+    let (at, _sockets) = full();
+    let limit = Duration::from_secs(60);
+    let wire = Tcp::new(0, 2, LAYOUT, SECRET, &here()).unwrap().with_contact(limit);
+    let addresses = vec![wire.address(), Endpoint::at(at.ip(), at.port()).card().bytes()];
+    let pair = Pair::with_addresses(vec![wire], addresses);
+    let wire = &pair.nodes[0].wire;
+    let is_open = || matches!(&*wire.peer(1).contact.lock(), Contact::Begun(_));
+    assert_eq!(pair.nodes[0].post(1, b"x"), Ok(true));
+    let (mut receiving, mut now, mut tries) = (wire.receiving.lock(), Instant::now(), 0);
+    while is_open() {
+        wire.take_newcomers(&mut receiving);
+        let key = *receiving.greetings.keys().next().expect("it is tried");
+        tries += 1;
+        wire.look_at_contacts(&mut receiving, now + limit / 2);
+        let greeting = receiving.greetings.remove(&key).expect("it has its time");
+        wire.unmade(&mut receiving, 1, &greeting, io::ErrorKind::HostUnreachable, "No route to host");
+        now += Duration::from_secs(3600);
+        wire.look_at_contacts(&mut receiving, now);
+    }
+    assert_eq!(tries, 5, "the first one, and one for each hour in which the node computes, four times");
+}
+
 #[test]
 fn an_address_that_refuses_is_named_with_what_to_do() {
     let gone = here().listen(1).unwrap().card; // and is closed
