@@ -4,10 +4,10 @@
 //! left out. The line goes out when all nodes have said it, when nobody can say it any more, when the supervisor has to say
 //! something, and after [`WAIT`] in any case.
 //!
-//! Only lines count that begin as the library's do, with their own node in the right place, and that come once in a job: those of signals
-//! and fatal errors, those that end the job, and those of its start ([`START`]). All else passes as it is and at once: what clients
-//! print, counters, and calls that are refused, of which a program may make thousands. Lines that end the job are compared without
-//! their numbers: each node names the peer that it has lost, for one host that is gone.
+//! Only lines of the library count that name the node which printed them, and of these only such as a node prints once in a job: those of
+//! signals and fatal errors, those that end the job, and those of its start ([`START`]). All else passes as it is and at once: what
+//! clients print, counters, and calls that are refused, of which a program may make thousands. Lines that end the job are compared
+//! without their numbers: when a host is gone, each node names another peer of that host as lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -151,6 +151,7 @@ fn key(name: &str, line: &[u8]) -> Option<String> {
     }
     let mut key = format!("{head}{text}");
     if text.ends_with(LAST) {
+        // Each number becomes one `#`, however many digits it has.
         let is_run = |before: Option<char>, c: char| c.is_ascii_digit() && before.is_some_and(|b| b.is_ascii_digit());
         let mut before = None;
         key = key
