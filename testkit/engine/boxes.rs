@@ -75,7 +75,7 @@ struct Run<A: Kit> {
     done: Done,
 }
 
-/// What a run, or all of them, did.
+/// What runs did.
 #[derive(Default)]
 struct Done {
     retrieved: [usize; 4],
@@ -150,10 +150,7 @@ impl<A: Kit> Run<A> {
         *next += 1;
         let bytes = pattern(node as u32, *next, len);
         let handle = *handle;
-        let until = match how {
-            0 => Until::Time(Instant::now() + Duration::from_micros(50)),
-            _ => Until::Now,
-        };
+        let until = if how == 0 { Until::Time(Instant::now() + Duration::from_micros(50)) } else { Until::Now };
         let result = party.help(node, |deck| {
             if !give {
                 return deck.post(&handle, &letter(&bytes), until);
@@ -281,17 +278,10 @@ impl<A: Kit> Run<A> {
 fn play<A: Kit>(seed: u64, all: &mut Done) {
     let nodes = 2 + (seed % 2) as u32;
     let party = party::<A>(nodes, seed, seed % 4 < 2);
-    let mut run = Run { party, random: Random::new(seed), boxes: Vec::new(), next: 0, done: Done::default() };
+    let mut run = Run { party, random: Random::new(seed), boxes: Vec::new(), next: 0, done: std::mem::take(all) };
     (0..STEPS).for_each(|_| run.step());
     run.end();
-    for (sum, form) in all.retrieved.iter_mut().zip(run.done.retrieved) {
-        *sum += form;
-    }
-    all.refused += run.done.refused;
-    all.gone += run.done.gone;
-    all.destroyed += run.done.destroyed;
-    all.timed_out += run.done.timed_out;
-    all.truncated += run.done.truncated;
+    *all = run.done;
 }
 
 fn play_all<A: Kit>(seeds: u64) {
@@ -336,11 +326,8 @@ fn credits_that_come_after_the_last_handle_are_kept_and_returned() {
         // Retrieving gives the credit back to node 1, which has no handle any more.
         party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
         party.settle();
-        assert_eq!(
-            party.tables(1),
-            Tables { senders: 1, strays: 1, credit: 1, ..Tables::default() },
-            "the credit is kept"
-        );
+        let kept = Tables { senders: 1, strays: 1, credit: 1, ..Tables::default() };
+        assert_eq!(party.tables(1), kept, "the credit is kept");
         post_line(&party, 2, &second).unwrap();
         assert_eq!(party.tables(1), Tables::default(), "the credit went back");
         party.settle();
