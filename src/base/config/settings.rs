@@ -235,6 +235,14 @@ pub struct Var {
     pub(super) set: fn(&mut Config, &str) -> Option<()>,
 }
 
+/// A row of the table: `row! { NAME | ALIAS, DEFAULT, DOC, FORM, SET }`. rustfmt leaves braces alone, so that a row looks like one.
+macro_rules! row {
+    ($name:literal $(| $alias:literal)*, $default:expr, $doc:expr, $form:expr, $set:expr) => {
+        Var { name: $name, aliases: &[$($alias),*], default: $default, doc: $doc, form: $form, set: $set }
+    };
+}
+pub(super) use row;
+
 /// Stores a value that has the right form.
 pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
     value.map(|v| *place = v)

@@ -3,7 +3,7 @@
 //!
 //! Must not know: which code uses a value.
 
-use super::super::settings::{Config, Var, put};
+use super::super::settings::{Config, Var, put, row};
 use super::super::{memory_size, parse};
 
 /// The form of a size.
@@ -57,18 +57,12 @@ fn is_tree(text: &str) -> bool {
 
 /// This part of the table.
 pub(super) const VARS: &[Var] = &[
-    Var {
-        name: "GASNET_COLL_SCRATCH_SIZE",
-        aliases: &[],
-        default: "2M",
-        doc: "bytes per node, outside the segment, through which collectives move what peers can't reach where it lies; \
-              committed as it is used, rounded to 64 KB",
-        form: "a memory size from 1 KB to 1 GB",
-        set: |c, v| {
-            let size = memory_size(v, 1).filter(|n| (1 << 10..=1 << 30).contains(n));
-            put(&mut c.coll_scratch, size)
-        },
-    },
+    row! { "GASNET_COLL_SCRATCH_SIZE", "2M",
+    "bytes per node, outside the segment, through which collectives move what peers can't reach where it lies; \
+      committed as it is used, rounded to 64 KB",
+    "a memory size from 1 KB to 1 GB", |c, v| {
+        put(&mut c.coll_scratch, memory_size(v, 1).filter(|n| (1 << 10..=1 << 30).contains(n)))
+    } },
     flag("GASNET_COLL_OPT", "yes", "accepted, without effect: optimised collectives"),
     flag("GASNET_COLL_BROADCAST_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
     flag("GASNET_COLL_SCATTER_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),

@@ -4,7 +4,7 @@
 
 use super::super::hosts::Network;
 use super::super::parse;
-use super::super::settings::{Var, put};
+use super::super::settings::{Var, put, row};
 use crate::os::tcp::Congestion;
 use std::ops::RangeInclusive;
 
@@ -26,118 +26,58 @@ fn congestion(text: &str) -> Option<Congestion> {
 
 /// This part of the table.
 pub(super) const VARS: &[Var] = &[
-    Var {
-        name: "GASNET_SCI_RSH",
-        aliases: &[],
-        default: "ssh -o BatchMode=yes",
-        doc: "the command with which gasnetrun_sci starts its agent on a host; the host and the agent's command line follow it. If it is \
-              set, this host is reached by it too",
-        form: "a command, words separated by blanks",
-        set: |c, v| put(&mut c.hosts.rsh, Some(v.trim()).filter(|v| !v.is_empty()).map(|v| Some(v.to_string()))),
-    },
-    Var {
-        name: "GASNET_SSH_CMD",
-        aliases: &[],
-        default: "ssh",
-        doc: "the same command as other launchers of the family take it; used if GASNET_SCI_RSH is not set. ssh gets -o BatchMode=yes",
-        form: "a command, words separated by blanks",
-        set: |c, v| put(&mut c.hosts.ssh, Some(v.trim()).filter(|v| !v.is_empty()).map(String::from)),
-    },
-    Var {
-        name: "GASNET_SSH_OPTIONS",
-        aliases: &[],
-        default: "",
-        doc: "options that follow GASNET_SSH_CMD",
-        form: "words separated by blanks",
-        set: |c, v| put(&mut c.hosts.ssh_options, Some(v.trim().into())),
-    },
-    Var {
-        name: "GASNET_SCI_START_TIMEOUT",
-        aliases: &[],
-        default: "60",
-        doc: "seconds; how long a host may take until its agent answers, and until its system answers a node's first contact",
-        form: "a number of seconds, 1 or more",
-        set: |c, v| put(&mut c.hosts.start_timeout, parse::float(v).filter(|n| (1.0..1e6).contains(n))),
-    },
-    Var {
-        name: "GASNET_SCI_LINK_TIMEOUT",
-        aliases: &[],
-        default: "5",
-        doc: "seconds; a host from which nothing is heard for so long counts as lost, and the job ends",
-        form: "a number of seconds, 2 or more",
-        set: |c, v| put(&mut c.hosts.link_timeout, parse::float(v).filter(|n| (2.0..1e6).contains(n))),
-    },
-    Var {
-        name: "GASNET_SCI_AGENT_CONF",
-        aliases: &[],
-        default: "none",
-        doc: "a file of limits on this host's part of jobs of several hosts, besides /etc/gasnet-sci/agent.conf (gasnetrun_sci --help); of \
-              two limits the tighter one counts",
-        form: "a file name, or none",
-        set: |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()).filter(|file| file != "none"))),
-    },
-    Var {
-        name: "GASNET_SCI_TREE",
-        aliases: &[],
-        default: "64",
-        doc: "as many hosts gasnetrun_sci reaches itself; if there are more, it divides them into as many groups, and the first host of \
-              each group reaches the others of the group",
-        form: "an integer, 1 or more",
-        set: |c, v| put(&mut c.hosts.tree, parse::integer(v, 1, u32::MAX.into())),
-    },
-    Var {
-        name: "GASNET_SCI_NETWORK",
-        aliases: &[],
-        default: "auto",
-        doc: "network between hosts: tcp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there is \
-              RDMA hardware, else tcp",
-        form: "auto, tcp, ofi, or ofi: and a libfabric provider",
-        set: |c, v| put(&mut c.hosts.network, Network::parse(v)),
-    },
-    Var {
-        name: "GASNET_SCI_TCP_CONGESTION",
-        aliases: &[],
-        default: "auto",
-        doc: "congestion control of connections between hosts over TCP, as the system names it; system: the system's choice; auto: that, \
-              but cubic or reno instead of bbr, which holds back what is sent after a pause",
-        form: "auto, system, or a name: letters, digits, - and _",
-        set: |c, v| put(&mut c.hosts.congestion, congestion(v.trim())),
-    },
-    Var {
-        name: "GASNET_SCI_IFACE",
-        aliases: &[],
-        default: "all that reach other hosts",
-        doc: "network interface for nodes of other hosts, by its name or its address",
-        form: "a name such as eth0, or an address of IPv4 or IPv6 such as fe80::1%eth0",
-        set: |c, v| (!v.trim().is_empty()).then(|| c.hosts.interface = Some(v.trim().into())),
-    },
-    Var {
-        name: "GASNET_SCI_PORTS",
-        aliases: &[],
-        default: "any",
-        doc: "TCP ports at which the nodes of a job on several hosts listen",
-        form: "a port, or a range such as 40000-40100; one for each node of a host",
-        set: |c, v| put(&mut c.hosts.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }),
-    },
-    Var {
-        name: "GASNET_SCI_PROGRESS",
-        aliases: &[],
-        default: "poll",
-        doc: "jobs on several hosts: poll, what other hosts send and ask for is served in calls of the library; thread, a thread \
-              serves it while the client computes, which needs a free core",
-        form: "poll or thread",
-        set: |c, v| {
-            put(&mut c.hosts.progress_thread, ["poll", "thread"].iter().position(|w| *w == v.trim()).map(|n| n == 1))
-        },
-    },
-    Var {
-        name: "GASNET_SCI_SPLIT",
-        aliases: &[],
-        default: "1",
-        doc: "as how many hosts each host counts: its nodes, in blocks, reach each other over the network (for tests)",
-        form: "an integer from 1 to 65535",
-        set: |c, v| put(&mut c.hosts.split, parse::integer(v, 1, 65535)),
-    },
+    row! { "GASNET_SCI_RSH", "ssh -o BatchMode=yes",
+    "the command with which gasnetrun_sci starts its agent on a host; the host and the agent's command line follow it. If it is \
+      set, this host is reached by it too",
+    "a command, words separated by blanks",
+    |c, v| put(&mut c.hosts.rsh, Some(v.trim()).filter(|v| !v.is_empty()).map(|v| Some(v.to_string()))) },
+    row! { "GASNET_SSH_CMD", "ssh",
+    "the same command as other launchers of the family take it; used if GASNET_SCI_RSH is not set. ssh gets -o BatchMode=yes",
+    "a command, words separated by blanks",
+    |c, v| put(&mut c.hosts.ssh, Some(v.trim()).filter(|v| !v.is_empty()).map(String::from)) },
+    row! { "GASNET_SSH_OPTIONS", "", "options that follow GASNET_SSH_CMD",
+    "words separated by blanks", |c, v| put(&mut c.hosts.ssh_options, Some(v.trim().into())) },
+    row! { "GASNET_SCI_START_TIMEOUT", "60",
+    "seconds; how long a host may take until its agent answers, and until its system answers a node's first contact",
+    "a number of seconds, 1 or more",
+    |c, v| put(&mut c.hosts.start_timeout, parse::float(v).filter(|n| (1.0..1e6).contains(n))) },
+    row! { "GASNET_SCI_LINK_TIMEOUT", "5",
+    "seconds; a host from which nothing is heard for so long counts as lost, and the job ends",
+    "a number of seconds, 2 or more",
+    |c, v| put(&mut c.hosts.link_timeout, parse::float(v).filter(|n| (2.0..1e6).contains(n))) },
+    row! { "GASNET_SCI_AGENT_CONF", "none",
+    "a file of limits on this host's part of jobs of several hosts, besides /etc/gasnet-sci/agent.conf (gasnetrun_sci --help); of \
+      two limits the tighter one counts",
+    "a file name, or none",
+    |c, v| put(&mut c.hosts.agent_conf, Some(Some(v.trim().to_string()).filter(|file| file != "none"))) },
+    row! { "GASNET_SCI_TREE", "64",
+    "as many hosts gasnetrun_sci reaches itself; if there are more, it divides them into as many groups, and the first host of \
+      each group reaches the others of the group",
+    "an integer, 1 or more", |c, v| put(&mut c.hosts.tree, parse::integer(v, 1, u32::MAX.into())) },
+    row! { "GASNET_SCI_NETWORK", "auto",
+    "network between hosts: tcp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there is \
+      RDMA hardware, else tcp",
+    "auto, tcp, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
+    row! { "GASNET_SCI_TCP_CONGESTION", "auto",
+    "congestion control of connections between hosts over TCP, as the system names it; system: the system's choice; auto: that, \
+      but cubic or reno instead of bbr, which holds back what is sent after a pause",
+    "auto, system, or a name: letters, digits, - and _", |c, v| put(&mut c.hosts.congestion, congestion(v.trim())) },
+    row! { "GASNET_SCI_IFACE", "all that reach other hosts",
+    "network interface for nodes of other hosts, by its name or its address",
+    "a name such as eth0, or an address of IPv4 or IPv6 such as fe80::1%eth0",
+    |c, v| (!v.trim().is_empty()).then(|| c.hosts.interface = Some(v.trim().into())) },
+    row! { "GASNET_SCI_PORTS", "any", "TCP ports at which the nodes of a job on several hosts listen",
+    "a port, or a range such as 40000-40100; one for each node of a host",
+    |c, v| put(&mut c.hosts.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }) },
+    row! { "GASNET_SCI_PROGRESS", "poll",
+    "jobs on several hosts: poll, what other hosts send and ask for is served in calls of the library; thread, a thread \
+      serves it while the client computes, which needs a free core",
+    "poll or thread", |c, v| {
+        put(&mut c.hosts.progress_thread, ["poll", "thread"].iter().position(|w| *w == v.trim()).map(|n| n == 1))
+    } },
+    row! { "GASNET_SCI_SPLIT", "1",
+    "as how many hosts each host counts: its nodes, in blocks, reach each other over the network (for tests)",
+    "an integer from 1 to 65535", |c, v| put(&mut c.hosts.split, parse::integer(v, 1, 65535)) },
 ];
 
 #[cfg(test)]
