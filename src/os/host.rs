@@ -5,6 +5,8 @@
 use crate::os::sys;
 use libc::{c_int, c_void};
 use std::ffi::CString;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::sync::OnceLock;
 use std::{io, ptr};
 
@@ -35,11 +37,8 @@ pub fn boot_id() -> String {
 pub fn name() -> &'static CString {
     static NAME: OnceLock<CString> = OnceLock::new();
     NAME.get_or_init(|| {
-        let mut bytes = [0u8; 256];
-        // SAFETY: one byte less than there is, so that a terminating zero stays.
-        unsafe { libc::gethostname(bytes.as_mut_ptr().cast(), bytes.len() - 1) };
-        let text: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
-        CString::new(text).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| c"?".into())
+        let name = rustix::system::uname().nodename().to_owned();
+        if name.is_empty() { c"?".into() } else { name }
     })
 }
 
@@ -113,13 +112,10 @@ pub fn allocate(len: usize, zeroed: bool) -> Option<*mut c_void> {
 /// files.
 pub fn flush_streams(all: bool) {
     sys::flush_all_stdio();
-    for fd in [1, 2] {
-        // SAFETY: fsync takes an integer. Terminals, pipes and closed descriptors give errors that mean nothing here.
-        unsafe { libc::fsync(fd) };
-    }
+    // Terminals, pipes and closed descriptors give errors that mean nothing here.
+    let _ = [rustix::fs::fsync(io::stdout()), rustix::fs::fsync(io::stderr())];
     if all {
-        // SAFETY: sync has no arguments.
-        unsafe { libc::sync() };
+        rustix::fs::sync();
     }
 }
 
@@ -128,15 +124,10 @@ pub fn flush_streams(all: bool) {
 pub fn close_streams() {
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
     sys::flush_all_stdio();
-    // SAFETY: a C string.
-    let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-    for fd in 0..3 {
-        // SAFETY: takes integers; the client gives these descriptors up.
-        unsafe { libc::dup2(null, fd) };
-    }
-    if null > 2 {
-        // SAFETY: opened above.
-        unsafe { libc::close(null) };
+    let Ok(null) = File::options().read(true).write(true).open("/dev/null") else { return };
+    (0..3).for_each(|fd| drop(sys::redirect(null.as_fd(), fd)));
+    if null.as_raw_fd() < 3 {
+        let _ = null.into_raw_fd(); // it is one of them
     }
 }
 

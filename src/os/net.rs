@@ -4,10 +4,14 @@
 
 #![allow(unsafe_code)] // system calls
 
+use libc::c_int;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::ffi::CStr;
 use std::io::{self, Error};
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -20,13 +24,7 @@ pub type Event = (u64, bool);
 impl Epoll {
     /// An empty set.
     pub fn new() -> io::Result<Epoll> {
-        // SAFETY: no memory is passed.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(Error::last_os_error());
-        }
-        // SAFETY: the call above made it, and nobody else owns it.
-        Ok(Epoll(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(Epoll(epoll::create(CreateFlags::CLOEXEC)?))
     }
 
     /// The set's own descriptor: readable when something happened.
@@ -36,67 +34,62 @@ impl Epoll {
 
     /// Adds `fd`. `write`: also when it can be written.
     pub fn add(&self, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, key, write)
+        Ok(epoll::add(&self.0, fd, EventData::new_u64(key), wanted(write))?)
     }
 
     /// Adds `fd`, of which only what happens anew is told (edge-triggered).
     pub fn add_edges(&self, fd: BorrowedFd<'_>, key: u64) -> io::Result<()> {
-        self.ask(libc::EPOLL_CTL_ADD, fd, key, (libc::EPOLLIN | libc::EPOLLET) as u32)
+        Ok(epoll::add(&self.0, fd, EventData::new_u64(key), EventFlags::IN | EventFlags::ET)?)
     }
 
     /// Changes what is asked for of `fd`.
     pub fn change(&self, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, key, write)
+        Ok(epoll::modify(&self.0, fd, EventData::new_u64(key), wanted(write))?)
     }
 
     /// Takes `fd` out of the set.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd, 0, false)
-    }
-
-    fn control(&self, what: i32, fd: BorrowedFd<'_>, key: u64, write: bool) -> io::Result<()> {
-        self.ask(what, fd, key, (libc::EPOLLIN | libc::EPOLLRDHUP | if write { libc::EPOLLOUT } else { 0 }) as u32)
-    }
-
-    fn ask(&self, what: i32, fd: BorrowedFd<'_>, key: u64, events: u32) -> io::Result<()> {
-        let mut event = libc::epoll_event { events, u64: key };
-        // SAFETY: `event` lives during the call.
-        match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), what, fd.as_raw_fd(), &mut event) } {
-            0 => Ok(()),
-            _ => Err(Error::last_os_error()),
-        }
+        Ok(epoll::delete(&self.0, fd)?)
     }
 
     /// What has happened, without waiting; at most as many as `list` has room for.
     pub fn look<'a>(&self, list: &'a mut [Event; 32]) -> &'a [Event] {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 32];
-        // SAFETY: the array has room for as many.
-        let found = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), events.len() as i32, 0) };
-        let found = usize::try_from(found).unwrap_or(0);
-        for (entry, event) in list.iter_mut().zip(&events[..found]) {
-            let readable = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR;
-            *entry = (event.u64, event.events & readable as u32 != 0);
+        let mut events = [const { MaybeUninit::uninit() }; 32];
+        let found = match epoll::wait(&self.0, &mut events, Some(&Timespec::default())) {
+            Ok((found, _)) => &*found,
+            Err(_) => &[],
+        };
+        let readable = EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        for (entry, event) in list.iter_mut().zip(found) {
+            *entry = ({ event.data }.u64(), { event.flags }.intersects(readable));
         }
-        &list[..found]
+        &list[..found.len()]
     }
+}
+
+fn wanted(write: bool) -> EventFlags {
+    EventFlags::IN | EventFlags::RDHUP | if write { EventFlags::OUT } else { EventFlags::empty() }
 }
 
 /// Lets a TCP socket wait at most so long before it sends unacknowledged bytes again; without that, each time twice as long. Fails
 /// where the system cannot (before Linux 6.15).
 pub fn limit_retransmission(fd: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
-    const TCP_RTO_MAX_MS: libc::c_int = 44;
-    let most = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
-    let len = size_of_val(&most) as libc::socklen_t;
-    // SAFETY: `most` lives during the call, and `len` is its size.
-    match unsafe { libc::setsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, (&raw const most).cast(), len) }
-    {
+    const TCP_RTO_MAX_MS: c_int = 44;
+    let most = c_int::try_from(most.as_millis()).unwrap_or(c_int::MAX);
+    set_option(fd, libc::IPPROTO_TCP, TCP_RTO_MAX_MS, most)
+}
+
+fn set_option(fd: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    let len = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: `value` lives during the call, and `len` is its size.
+    match unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const value).cast(), len) } {
         0 => Ok(()),
         _ => Err(Error::last_os_error()),
     }
 }
 
 /// A socket option that Rust's `libc` lacks: bits for the sizes of buffers that the system must not change, because a program has set them.
-const SO_BUF_LOCK: libc::c_int = 72;
+const SO_BUF_LOCK: c_int = 72;
 
 /// Gives a socket room for `bytes` that wait to be sent, or for as many as the system allows (`net.core.wmem_max`). The system may
 /// still give more, up to `net.ipv4.tcp_wmem`: by itself a program's size is also the most, and 208 KiB, which is what Linux allows
@@ -104,13 +97,7 @@ const SO_BUF_LOCK: libc::c_int = 72;
 /// stays the most.
 pub fn ask_for_send_buffer(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
     socket2::SockRef::from(&fd).set_send_buffer_size(bytes)?;
-    let none: libc::c_int = 0;
-    let len = size_of_val(&none) as libc::socklen_t;
-    // SAFETY: `none` lives during the call, and `len` is its size.
-    match unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, SO_BUF_LOCK, (&raw const none).cast(), len) } {
-        0 => Ok(()),
-        _ => Err(Error::last_os_error()),
-    }
+    set_option(fd, libc::SOL_SOCKET, SO_BUF_LOCK, 0)
 }
 
 /// Bytes that this socket was given and has not handed to the network yet. 0 where the system does not say.
@@ -172,7 +159,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     // SAFETY: null, or an entry of the list, which lives until it is freed below.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
-        let has = |flag: libc::c_int| entry.ifa_flags & flag as u32 != 0;
+        let has = |flag: c_int| entry.ifa_flags & flag as u32 != 0;
         // SAFETY: null, or an address of the family that it names, as long as the list lives.
         let Some((address, scope)) = (unsafe { address(entry.ifa_addr) }).filter(|_| has(libc::IFF_UP)) else {
             continue;

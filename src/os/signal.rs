@@ -184,20 +184,19 @@ pub fn restore_disposition(signal: c_int, action: &libc::sigaction) {
 
 /// Sends SIGALRM once, after `time`. Zero cancels it. Async-signal-safe.
 pub fn set_alarm(time: Duration) {
-    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
-    let timer = libc::itimerval { it_interval: none, it_value: value };
-    // SAFETY: `timer` is valid; a null pointer for the old one is allowed.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
+    restore_alarm(&timer(time));
+}
+
+fn timer(time: Duration) -> libc::itimerval {
+    let value = |time: Duration| libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: time.subsec_micros().into() };
+    libc::itimerval { it_interval: value(Duration::ZERO), it_value: value(time) }
 }
 
 /// Stops the process's real-time interval timer (`alarm`), and returns what was left of it.
 pub fn take_alarm() -> libc::itimerval {
-    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let stopped = libc::itimerval { it_interval: none, it_value: none };
-    let mut left = stopped;
+    let mut left = timer(Duration::ZERO);
     // SAFETY: both timers are valid.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &stopped, &mut left) };
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer(Duration::ZERO), &mut left) };
     left
 }
 
@@ -211,19 +210,8 @@ pub fn restore_alarm(left: &libc::itimerval) {
 /// threads. Faults stay unblocked. A copy from or to a wrong address of the client's is then reported like any other fault;
 /// a blocked fault would end the process without a message.
 pub fn with_all_blocked<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: all-zero is a valid `sigset_t`.
-    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
-    let mut old = blocked;
-    // SAFETY: `blocked` is writable.
-    unsafe { libc::sigfillset(&mut blocked) };
-    for fault in [libc::SIGSEGV, libc::SIGBUS] {
-        // SAFETY: `blocked` is an initialised set, and the number is a signal's.
-        unsafe { libc::sigdelset(&mut blocked, fault) };
-    }
-    // SAFETY: both sets are valid.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut old) };
+    let old = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
     let result = f();
-    // SAFETY: `old` is the mask that this thread had.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
+    old.apply(libc::SIG_SETMASK);
     result
 }

@@ -7,8 +7,12 @@ pub use super::cpus::*;
 pub use super::signal::*;
 use crate::sync::AtomicU32;
 use libc::{c_int, c_void};
+use rustix::fs::{self, FlockOperation, MemfdFlags, Mode, SealFlags};
+use rustix::io::{Errno, FdFlags};
+use rustix::net::SendFlags;
+use rustix::process::{Pid, PidfdFlags};
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,9 +47,12 @@ const FILTERED: [&str; 7] =
 
 impl std::error::Error for Refused {}
 
-/// Adds the name of the call to an error of std; for `map_err`.
-pub fn refused(call: &'static str) -> impl Fn(io::Error) -> io::Error {
-    move |error| io::Error::new(error.kind(), Refused { call, error })
+/// Adds the name of the call to an error; for `map_err`.
+pub fn refused<E: Into<io::Error>>(call: &'static str) -> impl Fn(E) -> io::Error {
+    move |error| {
+        let error = error.into();
+        io::Error::new(error.kind(), Refused { call, error })
+    }
 }
 
 /// The errno of an error, named or not.
@@ -61,14 +68,12 @@ pub(super) fn check(call: &'static str, result: c_int) -> io::Result<c_int> {
 
 /// This process's number.
 pub fn pid() -> i32 {
-    // SAFETY: no arguments; always succeeds.
-    unsafe { libc::getpid() }
+    std::process::id() as i32
 }
 
 /// Effective user id.
 pub fn effective_user() -> u32 {
-    // SAFETY: no arguments; always succeeds.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// The file that this code was loaded from, as the loader names it: the shared library or the program.
@@ -89,8 +94,7 @@ pub fn own_code() -> Option<PathBuf> {
 
 /// The number of the parent process.
 pub fn parent_pid() -> i32 {
-    // SAFETY: no arguments; always succeeds.
-    unsafe { libc::getppid() }
+    std::os::unix::process::parent_id() as i32
 }
 
 /// This thread's number.
@@ -201,34 +205,25 @@ pub fn clock_ms() -> u64 {
 
 /// 64 random bits; from clock and pid if the kernel gives none.
 pub fn random() -> u64 {
-    let mut value = 0u64;
-    // SAFETY: `value` has 8 writable bytes.
-    let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, libc::GRND_NONBLOCK) };
-    if got == 8 { value } else { clock_ms() << 32 | pid() as u64 }
+    secret().unwrap_or_else(|_| clock_ms() << 32 | pid() as u64)
 }
 
 /// 64 random bits that nobody can guess. Waits for the kernel if it has just started.
 pub fn secret() -> io::Result<u64> {
-    let mut value = 0u64;
-    // SAFETY: `value` has 8 writable bytes.
-    let got = unsafe { libc::getrandom((&raw mut value).cast(), 8, 0) };
-    if got == 8 { Ok(value) } else { Err(refused("getrandom")(io::Error::last_os_error())) }
+    getrandom::u64().map_err(refused("getrandom"))
 }
 
 /// A memory file without a name in any file system, closed on exec. If the kernel has seals, no process can shorten
 /// it, which would make another process's accesses end with SIGBUS. Nor can one forbid others to write to it or to
 /// extend it.
 pub fn memfd() -> io::Result<OwnedFd> {
-    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-    // SAFETY: the name is a C string.
-    let fd = check("memfd_create", unsafe { libc::memfd_create(c"gasnet-sci-job".as_ptr(), flags) })?;
-    // SAFETY: F_ADD_SEALS takes an integer and touches no memory. A job works without the seals too.
-    unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL) };
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let fd = fs::memfd_create(c"gasnet-sci-job", flags).map_err(refused("memfd_create"))?;
+    // A job works without the seals too.
+    let _ = fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::SEAL);
     // The kernel gives the file the mode 0777, which counts for processes that may open /proc/PID/fd.
-    // SAFETY: fchmod takes two integers.
-    unsafe { libc::fchmod(fd, 0o600) };
-    // SAFETY: the kernel has just given us this descriptor, so it has no other owner.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let _ = fs::fchmod(&fd, Mode::RUSR | Mode::WUSR);
+    Ok(fd)
 }
 
 /// Whether this process has rights that its caller lacks (setuid, setgid, file capabilities; getauxval(3),
@@ -269,28 +264,19 @@ pub fn futex_wake_all(word: &AtomicU32) {
 
 /// Sets whether the descriptor is closed when the process executes another program.
 pub fn set_close_on_exec(fd: BorrowedFd<'_>, close: bool) -> io::Result<()> {
-    let flags = if close { libc::FD_CLOEXEC } else { 0 };
-    // SAFETY: F_SETFD takes an integer and touches no memory.
-    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, flags) }).map(drop)
+    let flags = if close { FdFlags::CLOEXEC } else { FdFlags::empty() };
+    rustix::io::fcntl_setfd(fd, flags).map_err(refused("fcntl"))
 }
 
 /// Makes reads and writes fail with `WouldBlock` instead of waiting.
 pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: F_GETFL has no argument.
-    let flags = check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
-    // SAFETY: F_SETFL takes an integer.
-    check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
+    rustix::io::ioctl_fionbio(fd, true).map_err(refused("ioctl"))
 }
 
 /// A copy of `fd`, closed on exec. Its number is at least `lowest` if the limits allow that, else any.
 pub fn duplicate_high(fd: BorrowedFd<'_>, lowest: RawFd) -> io::Result<OwnedFd> {
-    let duplicate = |lowest: RawFd| {
-        // SAFETY: F_DUPFD_CLOEXEC takes an integer.
-        check("fcntl", unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) })
-    };
-    let copy = duplicate(lowest).or_else(|_| duplicate(3))?;
-    // SAFETY: the kernel just gave us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+    let duplicate = |lowest| rustix::io::fcntl_dupfd_cloexec(fd, lowest);
+    duplicate(lowest).or_else(|_| duplicate(3)).map_err(refused("fcntl"))
 }
 
 /// Gives the calling thread a table of descriptors of its own, with only `kept` in it. What other threads close or open
@@ -339,15 +325,12 @@ pub fn tied_to(fd: BorrowedFd<'_>) -> Option<i32> {
 
 /// Holds `file` as this process's until it is closed (flock(2)), for [`is_held`]. False if another process holds it.
 pub fn hold(file: BorrowedFd<'_>) -> bool {
-    // SAFETY: flock takes two integers.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+    fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 /// Whether a process holds `file`, which the caller has opened. The kernel ends that with the process, in whatever namespace it is.
 pub fn is_held(file: BorrowedFd<'_>) -> bool {
-    // SAFETY: flock takes two integers.
-    let shared = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) };
-    shared != 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+    fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
 /// Makes the kernel send this process `signal` when the thread that forked it ends.
@@ -393,7 +376,7 @@ pub fn poll_one(fd: BorrowedFd<'_>, events: i16) -> i16 {
 pub fn await_readable(list: &[RawFd], timeout: Duration) -> [bool; 4] {
     let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 4];
     set.iter_mut().zip(list).for_each(|(entry, fd)| entry.fd = *fd);
-    let limit = libc::timespec { tv_sec: timeout.as_secs() as _, tv_nsec: timeout.subsec_nanos() as _ };
+    let limit = timespec(timeout);
     // SAFETY: the set and the limit live during the call; no signal mask is passed.
     unsafe { libc::ppoll(set.as_mut_ptr(), set.len() as libc::nfds_t, &limit, std::ptr::null()) };
     set.map(|entry| entry.revents != 0)
@@ -401,10 +384,8 @@ pub fn await_readable(list: &[RawFd], timeout: Duration) -> [bool; 4] {
 
 /// A descriptor that becomes readable when process `pid` ends.
 pub fn pidfd(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: pidfd_open takes two integers.
-    let fd = check("pidfd_open", unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as c_int)?;
-    // SAFETY: the kernel just gave us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let pid = Pid::from_raw(pid.max(0)).ok_or(Errno::SRCH);
+    pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty())).map_err(refused("pidfd_open"))
 }
 
 /// A child that has ended, with its wait status; `None` if there is none.
@@ -453,10 +434,7 @@ pub fn reap_one(pid: i32) {
 
 /// Writes to a socket without waiting.
 pub fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: `bytes` is readable.
-    let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+    Ok(rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
 }
 
 /// One write(2) to stderr. A failure cannot be reported anywhere. Async-signal-safe.

@@ -13,6 +13,9 @@ use super::segment::Life;
 use super::{NodeId, SciError};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{FallocateFlags, fallocate, fstat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, getrlimit};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Most segments of a node.
@@ -214,29 +217,19 @@ fn grow(fd: &OwnedFd, end: u64) -> Result<(), SciError> {
         // Asked beforehand, because going over RLIMIT_FSIZE raises SIGXFSZ, which ends the process.
         return Err(SciError::System { call: "pwrite", errno: libc::EFBIG });
     }
-    // SAFETY: one readable byte.
-    let written = unsafe { libc::pwrite(fd.as_raw_fd(), c"".as_ptr().cast(), 1, end as i64 - 1) };
-    match written {
-        1 => Ok(()),
-        _ => Err(SciError::last_os_error("pwrite")),
-    }
+    rustix::io::pwrite(fd, &[0], end - 1).map(drop).map_err(refused("pwrite"))
+}
+
+fn refused(call: &'static str) -> impl Fn(Errno) -> SciError {
+    move |error| SciError::System { call, errno: error.raw_os_error() }
 }
 
 fn file_len(fd: &OwnedFd) -> Result<u64, SciError> {
-    // SAFETY: all-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `stat` is writable.
-    if unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } != 0 {
-        return Err(SciError::last_os_error("fstat"));
-    }
-    Ok(stat.st_size as u64)
+    Ok(fstat(fd).map_err(refused("fstat"))?.st_size as u64)
 }
 
 fn file_size_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
-    if result == 0 { limit.rlim_cur } else { u64::MAX }
+    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 /// Gives the memory of an extent back to the system; the file keeps its length.
@@ -244,9 +237,8 @@ pub(crate) fn punch_hole(fd: &OwnedFd, offset: u64, len: u64) {
     if len == 0 {
         return;
     }
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: no memory is passed. If the system cannot, the memory returns when the job's file goes.
-    unsafe { libc::fallocate(fd.as_raw_fd(), mode, offset as i64, len as i64) };
+    // If the system cannot, the memory returns when the job's file goes.
+    let _ = fallocate(fd, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len);
 }
 
 /// Takes memory for the whole extent from the system now.
@@ -254,16 +246,6 @@ pub(crate) fn commit(fd: &OwnedFd, offset: u64, len: u64) -> Result<(), SciError
     if len == 0 {
         return Ok(());
     }
-    loop {
-        // SAFETY: no memory is passed.
-        let result = unsafe { libc::fallocate(fd.as_raw_fd(), 0, offset as i64, len as i64) };
-        if result == 0 {
-            return Ok(());
-        }
-        let error = SciError::last_os_error("fallocate");
-        // A signal came first: what was taken so far is given back by the kernel, so begin again.
-        if error != (SciError::System { call: "fallocate", errno: libc::EINTR }) {
-            return Err(error);
-        }
-    }
+    // After a signal the kernel has given back what was taken so far, so it begins again.
+    retry_on_intr(|| fallocate(fd, FallocateFlags::empty(), offset, len)).map_err(refused("fallocate"))
 }

@@ -3,20 +3,22 @@
 //!
 //! Must not know: what the descriptor is.
 
-#![allow(unsafe_code)] // control messages of sockets
+#![allow(unsafe_code)] // an option of sockets
 
 use crate::os::sys;
-use std::io;
-use std::mem::zeroed;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
 /// How long one side waits for the other. Both know that the other one comes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of a control message with one descriptor, and more.
-const CONTROL: usize = 64;
 
 fn address(cookie: u64) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("gasnet-sci.{cookie:016x}"))
@@ -45,7 +47,7 @@ impl Door {
             match self.0.accept() {
                 Ok((stream, _)) => {
                     if is_own && credentials(&stream)?.uid == sys::effective_user() {
-                        send(&stream, what.as_raw_fd())?;
+                        send(&stream, what.as_fd())?;
                         count -= 1;
                     }
                 }
@@ -97,62 +99,23 @@ fn credentials(stream: &UnixStream) -> io::Result<libc::ucred> {
     }
 }
 
-#[repr(C, align(8))]
-struct Control([u8; CONTROL]);
-
-// Calls `f` with a message of one byte and room for one descriptor.
-fn with_message<T>(control: &mut Control, f: impl FnOnce(&mut libc::msghdr) -> T) -> T {
-    let mut byte = 0u8;
-    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: all-zero is a valid value.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    message.msg_iov = &mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL as _;
-    f(&mut message)
-}
-
-fn send(stream: &UnixStream, fd: RawFd) -> io::Result<()> {
-    let mut control = Control([0; CONTROL]);
-    // SAFETY: takes an integer.
-    let [len, space] = [unsafe { libc::CMSG_LEN(4) }, unsafe { libc::CMSG_SPACE(4) }];
-    let head = libc::cmsghdr { cmsg_len: len as _, cmsg_level: libc::SOL_SOCKET, cmsg_type: libc::SCM_RIGHTS };
-    let start = control.0.as_mut_ptr();
-    // SAFETY: `control` is aligned for a head, and longer.
-    unsafe { start.cast::<libc::cmsghdr>().write(head) };
-    // SAFETY: the data of a control message follow its head at once on Linux; `control` is longer.
-    let data = unsafe { start.add(size_of::<libc::cmsghdr>()) };
-    // SAFETY: four bytes inside `control`.
-    unsafe { data.cast::<RawFd>().write_unaligned(fd) };
-    let sent = with_message(&mut control, |message| {
-        message.msg_controllen = space as _;
-        // SAFETY: the message points to live memory.
-        unsafe { libc::sendmsg(stream.as_raw_fd(), message, libc::MSG_NOSIGNAL) }
-    });
-    if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn send(stream: &UnixStream, fd: BorrowedFd<'_>) -> io::Result<()> {
+    let (mut space, fds) = ([MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))], [fd]);
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&fds)); // there is room
+    sendmsg(stream, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 fn receive(stream: &UnixStream) -> io::Result<OwnedFd> {
-    let mut control = Control([0; CONTROL]);
-    let got = with_message(&mut control, |message| {
-        // SAFETY: the message points to live, writable memory.
-        unsafe { libc::recvmsg(stream.as_raw_fd(), message, libc::MSG_CMSG_CLOEXEC) }
+    let (mut space, mut byte) = ([MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))], [0]);
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(stream, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let descriptor = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
     });
-    if got < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `control` is aligned for a head, and longer; all bytes are valid for one.
-    let head = unsafe { control.0.as_ptr().cast::<libc::cmsghdr>().read() };
-    // SAFETY: takes an integer.
-    let wanted = unsafe { libc::CMSG_LEN(4) } as usize;
-    if got != 1 || head.cmsg_type != libc::SCM_RIGHTS || head.cmsg_len != wanted {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "no descriptor came"));
-    }
-    let at = size_of::<libc::cmsghdr>();
-    let number = RawFd::from_ne_bytes([control.0[at], control.0[at + 1], control.0[at + 2], control.0[at + 3]]);
-    // SAFETY: the kernel has just put this descriptor into this process, so it has no other owner.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    descriptor.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no descriptor came"))
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 //!
 //! Must not know what is in the file.
 
-#![allow(unsafe_code)] // mapped memory, system calls
-
 use crate::sci::SciError;
 use parking_lot::RwLock;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
@@ -70,14 +68,11 @@ impl JobFile {
 
 fn identity(fd: BorrowedFd<'_>) -> Option<(u64, u64)> {
     // Not by std's File, which would take a second descriptor: a client may have none left.
-    // SAFETY: all-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `stat` is writable.
-    let asked = unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) };
-    (asked == 0).then_some((stat.st_dev, stat.st_ino))
+    rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
 #[cfg(test)]
+#[allow(unsafe_code)] // descriptors by their numbers
 mod tests {
     use super::*;
     use std::os::fd::FromRawFd;
