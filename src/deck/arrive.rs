@@ -109,7 +109,7 @@ impl<A: Adapter> Deck<A> {
                 Some(slot)
             }
             Some(Came::Queued(was_empty)) => {
-                if let Some(fd) = own.fd
+                if let Some(fd) = &own.fd
                     && was_empty
                 {
                     event::raise(fd);

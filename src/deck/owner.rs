@@ -24,6 +24,7 @@ use super::message::{Bytes, Message, Storage};
 use super::receive_slot::{Accepts, Listed};
 use super::turns::Turns;
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 
 /// A message of which some pieces have come.
 pub struct Partial {
@@ -77,7 +78,7 @@ pub struct Own {
     /// A `Due::Serve` for those in `waiting` is in the list of dues.
     pub serve_due: bool,
     /// The descriptor for poll(2), once the client has asked for it.
-    pub fd: Option<i32>,
+    pub fd: Option<OwnedFd>,
     /// The number of the `select` that named it last (`State::selected`); 0: none has.
     pub(super) named: u64,
     /// A thread that waits for the next message. Only while the box is empty.

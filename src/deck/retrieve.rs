@@ -14,6 +14,7 @@ use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::event;
 use crate::sci::Adapter;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 impl<A: Adapter> Deck<A> {
     /// The index of the box, if the handle is its owner's.
@@ -213,19 +214,21 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// The descriptor of the box. `make` makes it at the first call.
-    pub fn descriptor(&self, handle: &Handle, make: impl FnOnce() -> Outcome<i32>) -> Outcome<i32> {
+    pub fn descriptor(&self, handle: &Handle, make: impl FnOnce() -> Outcome<OwnedFd>) -> Outcome<i32> {
         self.owned(handle)?;
         self.with(|state| {
             let own = state.own(handle.id)?;
-            if let Some(fd) = own.fd {
-                return Ok(fd);
-            }
-            let fd = make()?;
-            own.fd = Some(fd);
-            if !own.is_empty() {
-                event::raise(fd);
-            }
-            Ok(fd)
+            let fd = match own.fd.take() {
+                Some(fd) => fd,
+                None => {
+                    let fd = make()?;
+                    if !own.is_empty() {
+                        event::raise(&fd);
+                    }
+                    fd
+                }
+            };
+            Ok(own.fd.insert(fd).as_raw_fd())
         })
     }
 }

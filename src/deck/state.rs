@@ -149,7 +149,7 @@ fn open_box(boxes: &mut [Slot], id: BoxId) -> Option<&mut Own> {
 /// A message has left the box's queue.
 #[inline(always)]
 fn leave_queue<A: Adapter>(own: &mut Own, payer: Payer, due: &mut VecDeque<Due>, am: &Am<A>) {
-    if let Some(fd) = own.fd
+    if let Some(fd) = &own.fd
         && own.is_empty()
     {
         event::lower(fd);
@@ -232,9 +232,6 @@ impl State {
         let others = own.senders().iter().copied().filter(|node| !self.dead.has(*node));
         *place = Slot::Closing(id, others.chain([OWNER]).collect());
         self.opened -= 1;
-        if let Some(fd) = own.fd {
-            event::close(fd);
-        }
         Some(own)
     }
 

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code)] // the loader's calls
 
-use libc::c_void;
 use std::sync::Once;
 
 static ONCE: Once = Once::new();
@@ -14,15 +13,11 @@ static ONCE: Once = Once::new();
 /// itself is never unloaded, so nothing happens there.
 pub fn loaded() {
     ONCE.call_once(|| {
-        // SAFETY: all-zero is a valid `Dl_info`.
-        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-        // SAFETY: dladdr accepts any address; `info` is writable.
-        let found = unsafe { libc::dladdr(loaded as *const c_void, &mut info) };
-        if found != 0 && !info.dli_fname.is_null() {
+        if let Some(name) = super::sys::own_object() {
             // The loader looks for the name among its objects first, so a relative name is right in any directory. The reference that
             // this makes is never given back. For a program the loader finds nothing, because it has no name there.
             // SAFETY: the loader's own string; with RTLD_NOLOAD no code is loaded or run.
-            unsafe { libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
+            unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
         }
     });
 }

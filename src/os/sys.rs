@@ -76,18 +76,19 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The file that this code was loaded from, as the loader names it: the shared library or the program.
-pub fn own_code() -> Option<PathBuf> {
+/// The loader's name of the object that holds this code.
+pub(super) fn own_object() -> Option<&'static CStr> {
     // SAFETY: all-zero is a valid `Dl_info`.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: dladdr accepts any address; `info` is writable.
-    let found = unsafe { libc::dladdr(own_code as *const c_void, &mut info) };
-    if found == 0 || info.dli_fname.is_null() {
-        return None;
-    }
+    let found = unsafe { libc::dladdr(own_object as *const c_void, &mut info) };
     // SAFETY: a C string that belongs to the loader and stays as long as the code does.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    let name = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
+    (found != 0 && !info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) })
+}
+
+/// The file that this code was loaded from: the shared library or the program.
+pub fn own_code() -> Option<PathBuf> {
+    let name = PathBuf::from(OsStr::from_bytes(own_object()?.to_bytes()));
     // For a program the loader knows only the name by which it was called.
     if name.to_str().is_some_and(|name| name.contains(".so")) { Some(name) } else { std::env::current_exe().ok() }
 }

@@ -123,6 +123,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_descriptor_comes_through_and_nothing_else_is_taken_for_one() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let file = sys::memfd().unwrap();
+        send(&ours, file.as_fd()).unwrap();
+        let got = receive(&theirs).unwrap();
+        let inode = |fd: &OwnedFd| rustix::fs::fstat(fd).unwrap().st_ino;
+        assert!(inode(&got) == inode(&file) && got.as_raw_fd() != file.as_raw_fd());
+        sys::send(ours.as_fd(), b"x").unwrap();
+        assert_eq!(receive(&theirs).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        drop(ours);
+        assert_eq!(receive(&theirs).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
     fn a_user_without_a_meaning_outside_is_nobody() {
         let whole = "         0          0 4294967295\n";
         assert!(is_mapped(whole, 0) && is_mapped(whole, 65534));

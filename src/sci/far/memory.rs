@@ -14,7 +14,7 @@ use crate::sci::reorder::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 /// Things that a queue has room for.
@@ -72,21 +72,15 @@ struct Net {
     /// By target, then by sender.
     queues: Vec<Vec<Queue>>,
     /// By node: readable while something lies in its queues. Empty: nodes sleep blindly.
-    doors: Vec<RawFd>,
+    doors: Vec<OwnedFd>,
 }
 
 impl Net {
     fn put(&self, to: u32, from: u32, thing: Thing) {
         self.queues[to as usize][from as usize].lock().push_back(thing);
         if let Some(door) = self.doors.get(to as usize) {
-            event::raise(*door);
+            event::raise(door);
         }
-    }
-}
-
-impl Drop for Net {
-    fn drop(&mut self) {
-        self.doors.iter().for_each(|door| event::close(*door));
     }
 }
 
@@ -200,8 +194,8 @@ impl Memory {
         sink.lost(peer, why);
     }
 
-    fn door(&self) -> Option<RawFd> {
-        self.net.doors.get(self.me as usize).copied()
+    fn door(&self) -> Option<&OwnedFd> {
+        self.net.doors.get(self.me as usize)
     }
 }
 
@@ -295,7 +289,7 @@ impl Wire for Memory {
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        self.door()
+        self.door().map(AsRawFd::as_raw_fd)
     }
 }
 
