@@ -167,6 +167,34 @@ pub trait RemoteRead: RemoteMap {
     ) -> Result<(), SciError>;
 }
 
+/// How [`RemoteRead`] starts transfers where all segments are near.
+macro_rules! near_alone {
+    () => {
+        unsafe fn start_put(
+            &self,
+            _offset: usize,
+            _src: *const u8,
+            _len: usize,
+            _lasting: bool,
+            _done: &'static $crate::sync::AtomicU64,
+        ) -> Result<(), $crate::sci::SciError> {
+            Err($crate::sci::SciError::NotMapped)
+        }
+
+        unsafe fn start_get(
+            &self,
+            _offset: usize,
+            _to: *mut u8,
+            _len: usize,
+            _done: &'static $crate::sync::AtomicU64,
+        ) -> Result<(), $crate::sci::SciError> {
+            Err($crate::sci::SciError::NotMapped)
+        }
+    };
+}
+#[cfg(not(loom))]
+pub(in crate::sci) use near_alone;
+
 /// A segment that this node created. Dropping it removes it (unavailable first; mappings stay until dropped).
 pub trait LocalSegment: Send + Sync {
     /// The map type.

@@ -410,24 +410,5 @@ impl super::RemoteRead for HeapRemote {
         None
     }
 
-    unsafe fn start_put(
-        &self,
-        _offset: usize,
-        _src: *const u8,
-        _len: usize,
-        _lasting: bool,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
-
-    unsafe fn start_get(
-        &self,
-        _offset: usize,
-        _to: *mut u8,
-        _len: usize,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
+    super::adapter::near_alone!();
 }

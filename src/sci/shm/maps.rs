@@ -110,26 +110,7 @@ impl RemoteRead for ShmRemote {
         Some(self.span.base())
     }
 
-    unsafe fn start_put(
-        &self,
-        _offset: usize,
-        _src: *const u8,
-        _len: usize,
-        _lasting: bool,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
-
-    unsafe fn start_get(
-        &self,
-        _offset: usize,
-        _to: *mut u8,
-        _len: usize,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
+    crate::sci::adapter::near_alone!();
 }
 
 impl RemoteMap for ShmRemote {

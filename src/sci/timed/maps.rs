@@ -10,7 +10,6 @@ use super::links::Burst;
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::model::{Packet, packets};
 use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, pio};
-use crate::sync::AtomicU64;
 use std::iter::once;
 use std::sync::Arc;
 
@@ -234,24 +233,5 @@ impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
         None
     }
 
-    unsafe fn start_put(
-        &self,
-        _offset: usize,
-        _src: *const u8,
-        _len: usize,
-        _lasting: bool,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
-
-    unsafe fn start_get(
-        &self,
-        _offset: usize,
-        _to: *mut u8,
-        _len: usize,
-        _done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        Err(SciError::NotMapped)
-    }
+    crate::sci::adapter::near_alone!();
 }
