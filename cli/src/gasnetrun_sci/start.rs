@@ -7,7 +7,7 @@ use gasnet_sci::supervise::channel;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A host's part of a job.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -78,10 +78,10 @@ impl Start {
 
 // A path in all its bytes, which need not be UTF-8.
 mod path {
-    use super::{Deserialize, OsString, PathBuf, Serialize};
+    use super::{Deserialize, OsString, Path, PathBuf, Serialize};
     use serde::{Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(path: &PathBuf, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         path.as_os_str().serialize(to)
     }
 
