@@ -6,6 +6,7 @@
  * one start. It ends with gasnet_exit, with 0 if the library refused the call as the contract says. */
 #include "../test.h"
 
+#include <signal.h>
 #include <stdint.h>
 
 #define PAGE ((uintptr_t)GASNET_PAGESIZE)
@@ -104,6 +105,24 @@ static void scenario_one_refused(const char *argument) {
   for (;;) test_barrier();
 }
 
+/* One node may not make a file of any size: all return. When it may, all attach. */
+static void scenario_one_without_memory(const char *argument) {
+  const int is_last = me == nodes - 1;
+  struct rlimit before, none;
+  int rc;
+  (void)argument;
+  signal(SIGXFSZ, SIG_IGN);
+  getrlimit(RLIMIT_FSIZE, &before);
+  none = before, none.rlim_cur = 0;
+  if (is_last) setrlimit(RLIMIT_FSIZE, &none);
+  rc = gasnet_attach(NULL, 0, PAGE, 0);
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(rc == GASNET_ERR_RESOURCE, "gasnet_attach says %s", gasnet_ErrorName(rc));
+  GASNET_SAFE(gasnet_attach(NULL, 0, PAGE, 0));
+  test_begin("testattach_bad");
+  test_end();
+}
+
 static const struct {
   const char *name;
   void (*run)(const char *argument);
@@ -118,7 +137,8 @@ static const struct {
                  {"negative", scenario_negative},
                  {"null-table", scenario_null_table},
                  {"too-many", scenario_too_many},
-                 {"one-refused", scenario_one_refused}};
+                 {"one-refused", scenario_one_refused},
+                 {"one-without-memory", scenario_one_without_memory}};
 
 int main(int argc, char **argv) {
   const char *name;

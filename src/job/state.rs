@@ -108,7 +108,7 @@ pub struct Job {
     /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
-    kept: OnceLock<(<Host as Adapter>::LocalSegment, <Host as Adapter>::Local)>,
+    kept: OnceLock<attach::Own>,
     area: Area,
     collective: <Host as Adapter>::Local,
     landings: Arc<Landings>,

@@ -18,12 +18,16 @@ use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
 const SEGMENT: Key = Key::new("segment");
+/// In place of the address: the node could not make its segment.
+const FAILED: usize = usize::MAX;
 /// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`AccessCounts`]).
 const REACHED: Key = Key::new("reached");
 
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
 
+/// This node's segment, and its memory.
+pub(super) type Own = (<Host as Adapter>::LocalSegment, <Host as Adapter>::Local);
 type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
 
 impl Job {
@@ -196,9 +200,21 @@ impl Job {
         if self.sizes.reserves {
             self.agree_on_room(size)?;
         }
-        let own = self.create_segment(size)?;
-        boot::put_words(&*self.boot, SEGMENT, &self.segment_words(own.base, own.len))?;
+        let made = self.create_segment(size);
+        let (base, len) = match &made {
+            Ok(made) => made.as_ref().map_or((0, 0), |(_, map)| (map.ptr(0) as usize, size)),
+            Err(_) => (FAILED, 0),
+        };
+        boot::put_words(&*self.boot, SEGMENT, &self.segment_words(base, len))?;
         self.boot.fence()?;
+        let made = made?;
+        for node in 0..self.nodes {
+            if boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?[0] == FAILED as u64 {
+                return Err(Error::resource(format_args!("node {node} could not make its segment, and says why")));
+            }
+        }
+        let own = SegmentInfo { base, len, offset: 0 };
+        made.into_iter().for_each(|made| self.keep(made));
         let mut ways = AccessCounts::default();
         let connected = (0..self.nodes).map(|p| self.connect_segment(p, own, &mut ways));
         let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
@@ -242,9 +258,9 @@ impl Job {
         Ok(())
     }
 
-    fn create_segment(&self, size: usize) -> Result<SegmentInfo, Error> {
+    fn create_segment(&self, size: usize) -> Result<Option<Own>, Error> {
         if size == 0 {
-            return Ok(SegmentInfo::default());
+            return Ok(None);
         }
         let no_room = |e| {
             let advice = limits::advice(&e);
@@ -257,14 +273,17 @@ impl Job {
         let map = segment.map(self.place(self.rank)).map_err(no_room)?;
         apply_memory_policy(map.ptr(0), size);
         segment.set_available()?;
-        let info = SegmentInfo { base: map.ptr(0) as usize, len: size, offset: 0 };
+        Ok(Some((segment, map)))
+    }
+
+    /// All nodes have made their segments: this one's stays as long as the job.
+    fn keep(&self, (segment, map): Own) {
         if let Some(far) = self.adapter.far() {
             // SAFETY: the segment stays mapped as long as the job, which is never freed.
-            unsafe { far.wire().set_segment(map.ptr(0), size) };
+            unsafe { far.wire().set_segment(map.ptr(0), map.len()) };
             far.admit(PAYLOAD, map.clone(), Box::new(|_, _, _| true));
         }
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");
-        Ok(info)
     }
 
     fn place(&self, node: u32) -> Placement {
