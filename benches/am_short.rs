@@ -6,11 +6,10 @@
 
 #![allow(unsafe_code)] // as a client calls
 
-use gasnet_sci::api::constants::*;
-use gasnet_sci::api::g1::am::*;
 use gasnet_sci::api::g1::barrier::{gasneti_sci_barrier_notify, gasneti_sci_barrier_wait};
 use gasnet_sci::api::g1::init::*;
 use gasnet_sci::api::g1::query::*;
+use gasnet_sci::api::shared::{am::*, constants::*, direct::*, start::*};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -25,10 +24,15 @@ const PING: u8 = 202;
 use gasnet_sci::sync::AtomicU64;
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
+/// A call of GASNet-1 with one argument.
+fn what(handler: u8) -> u32 {
+    u32::from(handler) << GASNETI_SCI_META_HANDLER | 1 << GASNETI_SCI_META_NUMARGS
+}
+
 extern "C" fn request(token: *mut c_void, a: i32) {
     let words = [a as u32 as u64];
     // SAFETY: the token is this handler's own; one word, one argument.
-    unsafe { gasneti_sci_reply_short(token, REPLY, words.as_ptr(), 1) };
+    unsafe { gasneti_sci_reply_short(token, what(REPLY), words.as_ptr()) };
 }
 
 extern "C" fn reply(_: *mut c_void, _: i32) {
@@ -76,7 +80,7 @@ fn bare(me: u32, mine: *mut c_void, peers: *mut c_void, first: u64) -> f64 {
 fn send(to: u32, handler: u8) {
     let words = [7u64];
     // SAFETY: one word, one argument.
-    unsafe { gasneti_sci_request_short(to, handler, words.as_ptr(), 1) };
+    unsafe { gasneti_sci_request_short(to, what(handler), words.as_ptr()) };
 }
 
 fn await_count(count: u64) {

@@ -92,9 +92,19 @@
 #define GASNETI_SCI_VIS_NBI 2
 
 /*
- A flag of transfers of GASNet-EX, of the header's own: they move a value.
+ Flags of transfers, of the header's own: a bulk form of GASNet-1.
+ */
+#define GASNETI_SCI_FLAG_BULK (1 << 28)
+
+/*
+ They move a value.
  */
 #define GASNETI_SCI_FLAG_VALUE (1 << 29)
+
+/*
+ A call of GASNet-EX.
+ */
+#define GASNETI_SCI_FLAG_EX (1 << 30)
 
 /*
  Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.
@@ -177,6 +187,16 @@
 #define GASNETI_SCI_ANSWERED 1
 
 /*
+ Bit of a message's `what`: if there is no room, do nothing and return 1 (`GEX_FLAG_IMMEDIATE`).
+ */
+#define GASNETI_SCI_AM_NOW 1
+
+/*
+ Bit of a message's `what`: a call of GASNet-EX. An error ends the job; it returns 0 but for `GASNETI_SCI_AM_NOW`.
+ */
+#define GASNETI_SCI_AM_EX 2
+
+/*
  In `gasneti_sci_reach_t.offset`: the node's segment is not mapped here, so each transfer is a call.
  */
 #define GASNETI_SCI_FAR 1
@@ -210,16 +230,6 @@
  `GEX_FLAG_DEFER_THREADS`.
  */
 #define GASNETI_SCI_DEFER_THREADS 2
-
-/*
- Code for `gasneti_sci_am_failed`: an `lc_opt` that the call does not take.
- */
-#define GASNETI_SCI_BAD_LC 1
-
-/*
- Code for `gasneti_sci_am_failed`: flags that the call does not take.
- */
-#define GASNETI_SCI_BAD_FLAGS 2
 
 /*
  `what` of the calls here: a request.
@@ -894,17 +904,7 @@ extern size_t gasneti_sci_few;
 /*
  Announces the modes of a client object. A constructor in every such object calls it before `main`.
  */
-void gasneti_sci_object_0_2(uint32_t modes);
-
-/*
- Joins the job. Leaves `argc` and `argv` as they are. Contract: core.md §6.1.
- */
-int gasneti_sci_init(int *argc, char ***argv, const gasneti_sci_client_t *client);
-
-/*
- Registers the handlers and creates the segment. Contract: core.md §6.2.
- */
-int gasneti_sci_attach(gasneti_sci_handlerentry_t *table, int numentries, size_t segsize, size_t minheapoffset);
+void gasneti_sci_object_0_3(uint32_t modes);
 
 /*
  Ends the job with status `code`. Any thread, any time after init. Contract: core.md §6.3.
@@ -915,6 +915,16 @@ void gasneti_sci_exit(int code) GASNETI_SCI_NORETURN;
  Ends the job with a line `*** FATAL ERROR: `, followed by `text`.
  */
 void gasneti_sci_fatal(const char *text) GASNETI_SCI_NORETURN;
+
+/*
+ Joins the job. Leaves `argc` and `argv` as they are. Contract: core.md §6.1.
+ */
+int gasneti_sci_init(int *argc, char ***argv, const gasneti_sci_client_t *client);
+
+/*
+ Registers the handlers and creates the segment. Contract: core.md §6.2.
+ */
+int gasneti_sci_attach(gasneti_sci_handlerentry_t *table, int numentries, size_t segsize, size_t minheapoffset);
 
 /*
  This node's rank, from 0 to nodes − 1. Allowed from init on.
@@ -962,6 +972,11 @@ const char *gasneti_sci_gethostname(void);
 int gasneti_sci_set_waitmode(int mode);
 
 /*
+ A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.
+ */
+void *gasneti_sci_thread_info(void);
+
+/*
  Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
  */
 const char *gasnet_ErrorName(int code);
@@ -970,11 +985,6 @@ const char *gasnet_ErrorName(int code);
  Description of an error code. Allowed at any time, in any thread.
  */
 const char *gasnet_ErrorDesc(int code);
-
-/*
- A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.
- */
-void *gasneti_sci_thread_info(void);
 
 /*
  Waits until the lock is free, and takes it. It runs no handlers, because its caller may be a handler.
@@ -1037,6 +1047,21 @@ int gasneti_sci_hsl_trylock_debug(gasnet_hsl_t *hsl, const char *file, int line)
 void gasneti_sci_hsl_unlock_debug(gasnet_hsl_t *hsl, const char *file, int line);
 
 /*
+ Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
+ */
+int gasneti_sci_poll(void);
+
+/*
+ As `gasneti_sci_poll`, by the name that configure scripts look for in a library of GASNet (OmpSs).
+ */
+int gasnetc_AMPoll(void);
+
+/*
+ One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
+ */
+uint32_t gasneti_sci_wait_step(uint32_t failed);
+
+/*
  Runs the message of the watched peer that an inline poll has seen. Always `GASNET_OK`.
  */
 int gasneti_sci_poll_watched(int is_reply);
@@ -1052,76 +1077,49 @@ uint32_t gasneti_sci_wait_watched(uint32_t failed, int is_reply);
 void gasneti_sci_wake(const void *way);
 
 /*
- Short request to `node`: `numargs` (0–16) arguments, two per word, no payload. Contract: core.md §9.4.
+ A Short request to `node`, without payload. 0, 1 if it was refused, or the code of an error. Contract: core.md §9.4.
  */
-int gasneti_sci_request_short(uint32_t node, uint8_t handler, const uint64_t *args, uint32_t numargs);
+int gasneti_sci_request_short(uint32_t node, uint32_t what, const uint64_t *args);
 
 /*
  Medium request: `nbytes` (up to `GASNETI_SCI_MAX_MEDIUM`) bytes from `src`, free for reuse at return.
  */
-int gasneti_sci_request_medium(uint32_t node,
-                               uint8_t handler,
-                               const void *src,
-                               size_t nbytes,
-                               const uint64_t *args,
-                               uint32_t numargs);
+int gasneti_sci_request_medium(uint32_t node, uint32_t what, const void *src, size_t nbytes, const uint64_t *args);
 
 /*
  Long request: `nbytes` (up to `GASNETI_SCI_MAX_LONG`) bytes from `src` to `dest_addr` in the segment of `node`.
  */
 int gasneti_sci_request_long(uint32_t node,
-                             uint8_t handler,
+                             uint32_t what,
                              const void *src,
                              size_t nbytes,
                              void *dest_addr,
-                             const uint64_t *args,
-                             uint32_t numargs);
+                             const uint64_t *args);
 
 /*
  Short reply to the request of `token`. Allowed once, in that request's handler. Contract: core.md §9.5.
  */
-int gasneti_sci_reply_short(void *token, uint8_t handler, const uint64_t *args, uint32_t numargs);
+int gasneti_sci_reply_short(void *token, uint32_t what, const uint64_t *args);
 
 /*
  Medium reply. `src` is free for reuse at return, and may be the buffer of the request.
  */
-int gasneti_sci_reply_medium(void *token,
-                             uint8_t handler,
-                             const void *src,
-                             size_t nbytes,
-                             const uint64_t *args,
-                             uint32_t numargs);
+int gasneti_sci_reply_medium(void *token, uint32_t what, const void *src, size_t nbytes, const uint64_t *args);
 
 /*
  Long reply to `dest_addr` in the requester's segment.
  */
 int gasneti_sci_reply_long(void *token,
-                           uint8_t handler,
+                           uint32_t what,
                            const void *src,
                            size_t nbytes,
                            void *dest_addr,
-                           const uint64_t *args,
-                           uint32_t numargs);
+                           const uint64_t *args);
 
 /*
  Stores the sender's rank of the message of `token` to `*node`. Allowed in its handler, any number of times.
  */
 int gasneti_sci_msg_source(void *token, uint32_t *node);
-
-/*
- Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
- */
-int gasneti_sci_poll(void);
-
-/*
- As `gasneti_sci_poll`, by the name that configure scripts look for in a library of GASNet (OmpSs).
- */
-int gasnetc_AMPoll(void);
-
-/*
- One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
- */
-uint32_t gasneti_sci_wait_step(uint32_t failed);
 
 /*
  Announces this node's arrival at the barrier. Never blocks. Misuse is fatal.
@@ -1148,92 +1146,35 @@ int gasneti_sci_barrier(int id, int flags);
  */
 int gasneti_sci_barrier_result(int *id);
 
-extern void *memmove(void *to, const void *from, size_t nbytes);
+/*
+ Blocking put of `nbytes` bytes, complete at the target when it returns. 1 if IMMEDIATE was refused, else 0.
+ */
+int gasneti_sci_put(uint32_t node, void *dest, const void *src, size_t nbytes, uint32_t flags);
 
 /*
- Copies bytes. Source and target may be the same memory; if they overlap in part, the bytes that arrive are undefined.
+ Put with an event: the root, 0 if it is complete, or `NO_OP` (1). `lc_opt` is as in `gex_RMA_PutNB`.
  */
-void gasneti_sci_memcpy(void *to, const void *from, size_t nbytes);
+size_t gasneti_sci_put_nb(uint32_t node, void *dest, const void *src, size_t nbytes, size_t *lc_opt, uint32_t flags);
 
 /*
- Blocking put of `nbytes` bytes, complete at the target when it returns. Serves messages while it waits.
+ Put without an event. 1 if IMMEDIATE was refused, else 0. `lc_opt` is as in `gex_RMA_PutNBI`.
  */
-void gasneti_sci_put(uint32_t node, void *dest, const void *src, size_t nbytes);
+int gasneti_sci_put_nbi(uint32_t node, void *dest, const void *src, size_t nbytes, size_t *lc_opt, uint32_t flags);
 
 /*
- Blocking get of `nbytes` bytes. Serves messages while it waits.
+ Blocking get of `nbytes` bytes; otherwise like `gasneti_sci_put`.
  */
-void gasneti_sci_get(void *dest, uint32_t node, const void *src, size_t nbytes);
+int gasneti_sci_get(void *dest, uint32_t node, const void *src, size_t nbytes, uint32_t flags);
 
 /*
- Blocking memset: stores the low byte of `val` `nbytes` times.
+ Get with an event: the root, 0 if it is complete, or `NO_OP` (1).
  */
-void gasneti_sci_memset(uint32_t node, void *dest, int val, size_t nbytes);
+size_t gasneti_sci_get_nb(void *dest, uint32_t node, const void *src, size_t nbytes, uint32_t flags);
 
 /*
- Put with an explicit handle, which is 0 if the put is complete. The source is free for reuse at return.
+ Get without an event. 1 if IMMEDIATE was refused, else 0.
  */
-size_t gasneti_sci_put_nb(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- Put with an explicit handle, whose source must not change until the handle is synced.
- */
-size_t gasneti_sci_put_nb_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- Get with an explicit handle, which is 0 if the get is complete.
- */
-size_t gasneti_sci_get_nb(void *dest, uint32_t node, const void *src, size_t nbytes);
-
-/*
- Memset with an explicit handle, which is 0 if the memset is complete.
- */
-size_t gasneti_sci_memset_nb(uint32_t node, void *dest, int val, size_t nbytes);
-
-/*
- Put with an implicit handle: a sync of this thread's implicit puts, or its open region, waits for it.
- */
-void gasneti_sci_put_nbi(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- Put with an implicit handle, whose source must not change until the put is synced.
- */
-void gasneti_sci_put_nbi_bulk(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- Get with an implicit handle: a sync of this thread's implicit gets, or its open region, waits for it.
- */
-void gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbytes);
-
-/*
- Memset with an implicit handle, which counts as one of this thread's puts.
- */
-void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
-
-/*
- As `gasneti_sci_put`, of a value.
- */
-void gasneti_sci_put_val(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- As `gasneti_sci_put_nb`, of a value.
- */
-size_t gasneti_sci_put_nb_val(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- As `gasneti_sci_put_nbi`, of a value.
- */
-void gasneti_sci_put_nbi_val(uint32_t node, void *dest, const void *src, size_t nbytes);
-
-/*
- As `gasneti_sci_get`, of a value.
- */
-void gasneti_sci_get_val(void *dest, uint32_t node, const void *src, size_t nbytes);
-
-/*
- Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.
- */
-uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
+int gasneti_sci_get_nbi(void *dest, uint32_t node, const void *src, size_t nbytes, uint32_t flags);
 
 /*
  Ends the job, because the value form `name` was called with an impossible size.
@@ -1244,6 +1185,33 @@ void gasneti_sci_bad_value(const char *name, size_t nbytes) GASNETI_SCI_NORETURN
  Serves messages; does nothing in a handler. The header calls it after every 256th inline transfer, or sooner.
  */
 void gasneti_sci_tick_poll(void);
+
+extern void *memmove(void *to, const void *from, size_t nbytes);
+
+/*
+ Copies bytes. Source and target may be the same memory; if they overlap in part, the bytes that arrive are undefined.
+ */
+void gasneti_sci_memcpy(void *to, const void *from, size_t nbytes);
+
+/*
+ Blocking memset: stores the low byte of `val` `nbytes` times.
+ */
+void gasneti_sci_memset(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Memset with an explicit handle, which is 0 if the memset is complete.
+ */
+size_t gasneti_sci_memset_nb(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Memset with an implicit handle, which counts as one of this thread's puts.
+ */
+void gasneti_sci_memset_nbi(uint32_t node, void *dest, int val, size_t nbytes);
+
+/*
+ Starts a get of a value of 1 to 8 bytes. The caller must wait for the handle exactly once.
+ */
+uint64_t gasneti_sci_get_nb_val(uint32_t node, const void *src, size_t nbytes);
 
 /*
  Waits for a get of a value, and returns the value.
@@ -1610,37 +1578,6 @@ int gasneti_sci_ep_register(const gasneti_sci_ep_t *ep, gasneti_sci_am_entry_t *
 uint32_t gasneti_sci_token_info(void *token, gasneti_sci_token_info_t *info, uint32_t mask);
 
 /*
- Ends the job: the AM call `name` failed with `code`, which no caller of GASNet-EX expects.
- */
-void gasneti_sci_am_failed(const char *name, int code) GASNETI_SCI_NORETURN;
-
-/*
- A Short request that does not wait for room; 1 if there was none and nothing was sent, else 0.
- */
-int gasneti_sci_request_short_now(uint32_t node, uint8_t handler, const uint64_t *args, uint32_t numargs);
-
-/*
- As `gasneti_sci_request_short_now`, a Medium.
- */
-int gasneti_sci_request_medium_now(uint32_t node,
-                                   uint8_t handler,
-                                   const void *src,
-                                   size_t nbytes,
-                                   const uint64_t *args,
-                                   uint32_t numargs);
-
-/*
- As `gasneti_sci_request_short_now`, a Long.
- */
-int gasneti_sci_request_long_now(uint32_t node,
-                                 uint8_t handler,
-                                 const void *src,
-                                 size_t nbytes,
-                                 void *dest_addr,
-                                 const uint64_t *args,
-                                 uint32_t numargs);
-
-/*
  Checks that `object` is one whose head begins with `magic`, and that it has not ended.
  */
 void gasneti_sci_check_object(const char *name, const char *file, int line, const void *object, uint32_t magic);
@@ -1670,6 +1607,16 @@ void gasneti_sci_check_limit(const char *name,
  Checks that `sd` is a descriptor that this thread has open.
  */
 void gasneti_sci_check_srcdesc(const char *name, const char *file, int line, const gasneti_sci_srcdesc_t *sd);
+
+/*
+ Checks that a message's call takes its `lc_opt`. `is_reply` is not 0 for a reply.
+ */
+void gasneti_sci_check_lc(const char *name, const char *file, int line, const void *lc_opt, int is_reply);
+
+/*
+ Checks that there are no `wrong` flags, those that the call does not take.
+ */
+void gasneti_sci_check_flags(const char *name, const char *file, int line, uint32_t wrong);
 
 /*
  Opens this thread's descriptor for a request to `node`; NULL if there is no room and `flags` say not to wait.
@@ -1712,68 +1659,6 @@ int gasneti_sci_npam_commit(uint32_t what,
  Gives up a descriptor: nothing is sent. Always 0.
  */
 int gasneti_sci_npam_cancel(uint32_t what, const gasneti_sci_srcdesc_t *sd);
-
-/*
- Blocking put. 1 if IMMEDIATE was refused, else 0.
- */
-int gasneti_sci_ex_put(const gasneti_sci_tm_t *tm,
-                       uint32_t rank,
-                       void *dest,
-                       const void *src,
-                       size_t nbytes,
-                       uint32_t flags);
-
-/*
- Put with an event: the root, 0 if it is complete, or `NO_OP`. `lc_opt` is as in `gex_RMA_PutNB`.
- */
-size_t gasneti_sci_ex_put_nb(const gasneti_sci_tm_t *tm,
-                             uint32_t rank,
-                             void *dest,
-                             const void *src,
-                             size_t nbytes,
-                             size_t *lc_opt,
-                             uint32_t flags);
-
-/*
- Put without an event. 1 if IMMEDIATE was refused, else 0. `lc_opt` is as in `gex_RMA_PutNBI`.
- */
-int gasneti_sci_ex_put_nbi(const gasneti_sci_tm_t *tm,
-                           uint32_t rank,
-                           void *dest,
-                           const void *src,
-                           size_t nbytes,
-                           size_t *lc_opt,
-                           uint32_t flags);
-
-/*
- Blocking get. 1 if IMMEDIATE was refused, else 0.
- */
-int gasneti_sci_ex_get(const gasneti_sci_tm_t *tm,
-                       void *dest,
-                       uint32_t rank,
-                       const void *src,
-                       size_t nbytes,
-                       uint32_t flags);
-
-/*
- Get with an event: the root, 0 if it is complete, or `NO_OP`.
- */
-size_t gasneti_sci_ex_get_nb(const gasneti_sci_tm_t *tm,
-                             void *dest,
-                             uint32_t rank,
-                             const void *src,
-                             size_t nbytes,
-                             uint32_t flags);
-
-/*
- Get without an event. 1 if IMMEDIATE was refused, else 0.
- */
-int gasneti_sci_ex_get_nbi(const gasneti_sci_tm_t *tm,
-                           void *dest,
-                           uint32_t rank,
-                           const void *src,
-                           size_t nbytes,
-                           uint32_t flags);
 
 /*
  Syncs an event if it is complete. `GASNET_OK`, or `GASNET_ERR_NOT_READY`. Serves no messages.

@@ -32,98 +32,80 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 
 /* ---- one inline function per category and number of argument words ---- */
 #include "gasnet_sci_rows.h"
-/* The call of the library for a Short. */
-#define GASNETI_SCI_CALL0(verb) gasneti_sci_##verb(to, handler, NULL, numargs)
-#define GASNETI_SCI_CALL(verb, n)                                                                                    \
-  const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                   \
-  return gasneti_sci_##verb(to, handler, words, numargs)
-#define GASNETI_SCI_SHORT(verb, to_t, n)                                                                             \
-  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
-                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    GASNETI_SCI_CALL(verb, n);                                                                                       \
-  }                                                                                                                  \
-  struct gasneti_sci_semicolon
-#define GASNETI_SCI_MEDIUM(verb, to_t, n)                                                                            \
-  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler, const void *src, size_t nbytes,\
-                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                 \
-    return gasneti_sci_##verb(to, handler, src, nbytes, words, numargs);                                             \
-  }                                                                                                                  \
-  struct gasneti_sci_semicolon
-#define GASNETI_SCI_LONG(verb, to_t, n)                                                                              \
-  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler, const void *src, size_t nbytes,\
-                                                   void *dest_addr,                                                  \
-                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    const uint64_t words[n] = {GASNETI_SCI_FILL##n};                                                                 \
-    return gasneti_sci_##verb(to, handler, src, nbytes, dest_addr, words, numargs);                                  \
-  }                                                                                                                  \
-  struct gasneti_sci_semicolon
-#define GASNETI_SCI_WORDS(n)                                                                                         \
-  GASNETI_SCI_MEDIUM(request_medium, gasnet_node_t, n);                                                              \
-  GASNETI_SCI_LONG(request_long, gasnet_node_t, n);                                                                  \
-  GASNETI_SCI_MEDIUM(reply_medium, gasnet_token_t, n);                                                               \
-  GASNETI_SCI_LONG(reply_long, gasnet_token_t, n)
-GASNETI_SCI_EACH(GASNETI_SCI_WORDS);
 
-/* Shorts of one line are sent inline, if that is possible. */
+/* Shorts of one line are sent here, if that is possible: gasneti_sci_requested_wN and gasneti_sci_replied_wN return 1 then, else 0. */
 #if GASNETI_SCI_DIRECT
 #if GASNETI_SCI_LINE_WORDS != 7
 #error "a line has another number of words: LINE_WORDS in xtask/src/headers/rows.rs"
 #endif
 /* Compilers decide it where the index is a constant. */
 #define GASNETI_SCI_IS_CLIENTS(handler) GASNETI_SCI_EXPECT((handler) >= GASNETI_SCI_FIRST_CLIENT, 1)
-#define GASNETI_SCI_REQUEST_BODY(n)                                                                                  \
-  uint32_t outstanding = 0;                                                                                          \
-  gasneti_sci_way_t *way = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_way_to(to, &outstanding) : NULL;            \
-  if_pt (way != NULL) {                                                                                              \
-    uint64_t *slot = GASNETI_SCI_SLOT(way, way->sent);                                                               \
+#define GASNETI_SCI_LINE(n)                                                                                          \
+  GASNETI_SCI_ALWAYS int gasneti_sci_requested_w##n(gasnet_node_t to, gasnet_handler_t handler,                      \
+                                                    uint32_t numargs GASNETI_SCI_LIST##n) {                          \
+    uint32_t outstanding = 0;                                                                                        \
+    gasneti_sci_way_t *way = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_way_to(to, &outstanding) : NULL;          \
+    uint64_t *slot;                                                                                                  \
+    if_pf (way == NULL) return 0;                                                                                    \
+    slot = GASNETI_SCI_SLOT(way, way->sent);                                                                         \
     GASNETI_SCI_STORE##n;                                                                                            \
     gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                      \
-    return GASNET_OK;                                                                                                \
-  }
-#define GASNETI_SCI_DIRECT_REQUEST(verb, to_t, n)                                                                    \
-  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
-                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    GASNETI_SCI_REQUEST_BODY(n)                                                                                      \
-    {                                                                                                                \
-      GASNETI_SCI_CALL(verb, n);                                                                                     \
-    }                                                                                                                \
+    return 1;                                                                                                        \
   }                                                                                                                  \
-  struct gasneti_sci_semicolon
-GASNETI_SCI_INLINE int gasneti_sci_request_short_w0(gasnet_node_t to, gasnet_handler_t handler, uint32_t numargs) {
-  GASNETI_SCI_REQUEST_BODY(0)
-  return GASNETI_SCI_CALL0(request_short);
-}
-GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REQUEST, request_short, gasnet_node_t);
-#define GASNETI_SCI_REPLY_BODY(n)                                                                                    \
-  uint64_t *slot = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_reply_at(to) : NULL;                                \
-  if_pt (slot != NULL) {                                                                                             \
+  GASNETI_SCI_ALWAYS int gasneti_sci_replied_w##n(gasnet_token_t to, gasnet_handler_t handler,                       \
+                                                  uint32_t numargs GASNETI_SCI_LIST##n) {                            \
+    uint64_t *slot = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_reply_at(to) : NULL;                              \
+    if_pf (slot == NULL) return 0;                                                                                   \
     GASNETI_SCI_STORE##n;                                                                                            \
     gasneti_sci_answer(slot, handler, numargs);                                                                      \
-    return GASNET_OK;                                                                                                \
-  }
-#define GASNETI_SCI_DIRECT_REPLY(verb, to_t, n)                                                                      \
+    return 1;                                                                                                        \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+GASNETI_SCI_LINE(0);
+GASNETI_SCI_EACH_LINE(GASNETI_SCI_LINE);
+#define GASNETI_SCI_IF_SENT(verb, n) if_pt (gasneti_sci_##verb##_w##n(to, handler, numargs GASNETI_SCI_PASS##n))
+#else
+#define GASNETI_SCI_IF_SENT(verb, n) if (0)
+#endif
+#define gasneti_sci_requested_w8(...) 0
+#define gasneti_sci_replied_w8(...) 0
+
+/* A message's `what`, by which the library knows who calls: `how` has bits GASNETI_SCI_AM_*. */
+#define GASNETI_SCI_WHAT(how, handler, numargs)                                                                      \
+  ((uint32_t)(how) | (uint32_t)(handler) << GASNETI_SCI_META_HANDLER | (uint32_t)(numargs) << GASNETI_SCI_META_NUMARGS)
+#define GASNETI_SCI_SHORT(verb, sent, to_t, n)                                                                       \
   GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler,                                \
                                                    uint32_t numargs GASNETI_SCI_LIST##n) {                           \
-    GASNETI_SCI_REPLY_BODY(n)                                                                                        \
+    GASNETI_SCI_IF_SENT(sent, n) return GASNET_OK;                                                                   \
     {                                                                                                                \
-      GASNETI_SCI_CALL(verb, n);                                                                                     \
+      GASNETI_SCI_TABLE##n;                                                                                          \
+      return gasneti_sci_##verb(to, GASNETI_SCI_WHAT(0, handler, numargs), words);                                   \
     }                                                                                                                \
   }                                                                                                                  \
   struct gasneti_sci_semicolon
-GASNETI_SCI_INLINE int gasneti_sci_reply_short_w0(gasnet_token_t to, gasnet_handler_t handler, uint32_t numargs) {
-  GASNETI_SCI_REPLY_BODY(0)
-  return GASNETI_SCI_CALL0(reply_short);
-}
-GASNETI_SCI_EACH_LINE(GASNETI_SCI_DIRECT_REPLY, reply_short, gasnet_token_t);
-#else
-#define gasneti_sci_request_short_w0(to, handler, numargs) gasneti_sci_request_short((to), (handler), NULL, (numargs))
-GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, request_short, gasnet_node_t);
-#define gasneti_sci_reply_short_w0(to, handler, numargs) gasneti_sci_reply_short((to), (handler), NULL, (numargs))
-GASNETI_SCI_EACH_LINE(GASNETI_SCI_SHORT, reply_short, gasnet_token_t);
-#endif
-GASNETI_SCI_SHORT(request_short, gasnet_node_t, 8);
-GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
+#define GASNETI_SCI_MEDIUM(verb, to_t, n)                                                                            \
+  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler, const void *src, size_t nbytes,\
+                                                   uint32_t numargs GASNETI_SCI_LIST##n) {                           \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    return gasneti_sci_##verb(to, GASNETI_SCI_WHAT(0, handler, numargs), src, nbytes, words);                        \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+#define GASNETI_SCI_LONG(verb, to_t, n)                                                                              \
+  GASNETI_SCI_INLINE int gasneti_sci_##verb##_w##n(to_t to, gasnet_handler_t handler, const void *src, size_t nbytes,\
+                                                   void *dest_addr, uint32_t numargs GASNETI_SCI_LIST##n) {          \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    return gasneti_sci_##verb(to, GASNETI_SCI_WHAT(0, handler, numargs), src, nbytes, dest_addr, words);             \
+  }                                                                                                                  \
+  struct gasneti_sci_semicolon
+#define GASNETI_SCI_WORDS(n)                                                                                         \
+  GASNETI_SCI_SHORT(request_short, requested, gasnet_node_t, n);                                                     \
+  GASNETI_SCI_MEDIUM(request_medium, gasnet_node_t, n);                                                              \
+  GASNETI_SCI_LONG(request_long, gasnet_node_t, n);                                                                  \
+  GASNETI_SCI_SHORT(reply_short, replied, gasnet_token_t, n);                                                        \
+  GASNETI_SCI_MEDIUM(reply_medium, gasnet_token_t, n);                                                               \
+  GASNETI_SCI_LONG(reply_long, gasnet_token_t, n)
+GASNETI_SCI_WORDS(0);
+GASNETI_SCI_EACH(GASNETI_SCI_WORDS);
 
 /* ---- polling, waiting ---- */
 #define gasnet_AMPoll() GASNETI_SCI_REQUEST("gasnet_AMPoll", gasneti_sci_do_poll())
@@ -146,8 +128,9 @@ GASNETI_SCI_SHORT(reply_short, gasnet_token_t, 8);
     GASNETI_SCI_FENCE_ACQUIRE();                                                                                     \
   } while (0)
 
-/* Arguments of a call with a variable number of them, each passed as an int, two in a word. */
-GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list ap) {
+/* Arguments of a call with a variable number of them, each passed as an int, two in a word; and the call's `what`. A number that is too large
+ * stays so, and the library refuses it. */
+GASNETI_SCI_INLINE uint32_t gasneti_sci_pack(uint64_t *words, uint32_t how, gasnet_handler_t handler, int numargs, va_list ap) {
   int i;
   for (i = 0; i < numargs && i < GASNETI_SCI_MAX_ARGS; i++) {
     uint64_t a = GASNETI_SCI_ARG(va_arg(ap, gasnet_handlerarg_t));
@@ -156,12 +139,13 @@ GASNETI_SCI_INLINE void gasneti_sci_pack(uint64_t *words, int numargs, va_list a
     else
       words[i / 2] |= a << 32;
   }
+  return GASNETI_SCI_WHAT(how, handler, numargs < 0 || numargs > 255 ? 255 : numargs);
 }
-/* The words of the arguments behind `numargs`. */
-#define GASNETI_SCI_WORDS_VA                                                                                         \
+#define GASNETI_SCI_PACK_VA(how)                                                                                     \
   uint64_t words[GASNETI_SCI_MAX_ARGS / 2];                                                                          \
+  uint32_t what;                                                                                                     \
   va_list ap;                                                                                                        \
   va_start(ap, numargs);                                                                                             \
-  gasneti_sci_pack(words, numargs, ap);                                                                              \
+  what = gasneti_sci_pack(words, (how), handler, numargs, ap);                                                       \
   va_end(ap)
 #endif

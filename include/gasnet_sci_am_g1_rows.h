@@ -27,7 +27,7 @@
 #define gasnet_AMRequestShort16(...) GASNETI_SCI_gasnet_AMRequestShort("gasnet_AMRequestShort16", 8, 16, __VA_ARGS__)
 
 #define GASNETI_SCI_gasnet_AMRequestMedium(name, w, n, dest, handler, source, nbytes, ...) GASNETI_SCI_REQUEST(name, gasneti_sci_request_medium_w##w((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_ARGS##n(__VA_ARGS__)))
-#define GASNETI_SCI_gasnet_AMRequestMedium_0(name, dest, handler, source, nbytes) GASNETI_SCI_REQUEST(name, gasneti_sci_request_medium((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), NULL, 0))
+#define GASNETI_SCI_gasnet_AMRequestMedium_0(name, dest, handler, source, nbytes) GASNETI_SCI_REQUEST(name, gasneti_sci_request_medium_w0((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), 0))
 #define gasnet_AMRequestMedium0(...) GASNETI_SCI_gasnet_AMRequestMedium_0("gasnet_AMRequestMedium0", __VA_ARGS__)
 #define gasnet_AMRequestMedium1(...) GASNETI_SCI_gasnet_AMRequestMedium("gasnet_AMRequestMedium1", 1, 1, __VA_ARGS__)
 #define gasnet_AMRequestMedium2(...) GASNETI_SCI_gasnet_AMRequestMedium("gasnet_AMRequestMedium2", 1, 2, __VA_ARGS__)
@@ -47,7 +47,7 @@
 #define gasnet_AMRequestMedium16(...) GASNETI_SCI_gasnet_AMRequestMedium("gasnet_AMRequestMedium16", 8, 16, __VA_ARGS__)
 
 #define GASNETI_SCI_gasnet_AMRequestLong(name, w, n, dest, handler, source, nbytes, dest_addr, ...) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long_w##w((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), GASNETI_SCI_ARGS##n(__VA_ARGS__)))
-#define GASNETI_SCI_gasnet_AMRequestLong_0(name, dest, handler, source, nbytes, dest_addr) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), NULL, 0))
+#define GASNETI_SCI_gasnet_AMRequestLong_0(name, dest, handler, source, nbytes, dest_addr) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long_w0((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), 0))
 #define gasnet_AMRequestLong0(...) GASNETI_SCI_gasnet_AMRequestLong_0("gasnet_AMRequestLong0", __VA_ARGS__)
 #define gasnet_AMRequestLong1(...) GASNETI_SCI_gasnet_AMRequestLong("gasnet_AMRequestLong1", 1, 1, __VA_ARGS__)
 #define gasnet_AMRequestLong2(...) GASNETI_SCI_gasnet_AMRequestLong("gasnet_AMRequestLong2", 1, 2, __VA_ARGS__)
@@ -67,7 +67,7 @@
 #define gasnet_AMRequestLong16(...) GASNETI_SCI_gasnet_AMRequestLong("gasnet_AMRequestLong16", 8, 16, __VA_ARGS__)
 
 #define GASNETI_SCI_gasnet_AMRequestLongAsync(name, w, n, dest, handler, source, nbytes, dest_addr, ...) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long_w##w((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), GASNETI_SCI_ARGS##n(__VA_ARGS__)))
-#define GASNETI_SCI_gasnet_AMRequestLongAsync_0(name, dest, handler, source, nbytes, dest_addr) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), NULL, 0))
+#define GASNETI_SCI_gasnet_AMRequestLongAsync_0(name, dest, handler, source, nbytes, dest_addr) GASNETI_SCI_REQUEST(name, gasneti_sci_request_long_w0((dest), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), 0))
 #define gasnet_AMRequestLongAsync0(...) GASNETI_SCI_gasnet_AMRequestLongAsync_0("gasnet_AMRequestLongAsync0", __VA_ARGS__)
 #define gasnet_AMRequestLongAsync1(...) GASNETI_SCI_gasnet_AMRequestLongAsync("gasnet_AMRequestLongAsync1", 1, 1, __VA_ARGS__)
 #define gasnet_AMRequestLongAsync2(...) GASNETI_SCI_gasnet_AMRequestLongAsync("gasnet_AMRequestLongAsync2", 1, 2, __VA_ARGS__)
@@ -107,7 +107,7 @@
 #define gasnet_AMReplyShort16(...) GASNETI_SCI_gasnet_AMReplyShort("gasnet_AMReplyShort16", 8, 16, __VA_ARGS__)
 
 #define GASNETI_SCI_gasnet_AMReplyMedium(name, w, n, token, handler, source, nbytes, ...) gasneti_sci_reply_medium_w##w(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gasnet_AMReplyMedium_0(name, token, handler, source, nbytes) gasneti_sci_reply_medium(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), NULL, 0)
+#define GASNETI_SCI_gasnet_AMReplyMedium_0(name, token, handler, source, nbytes) gasneti_sci_reply_medium_w0(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), 0)
 #define gasnet_AMReplyMedium0(...) GASNETI_SCI_gasnet_AMReplyMedium_0("gasnet_AMReplyMedium0", __VA_ARGS__)
 #define gasnet_AMReplyMedium1(...) GASNETI_SCI_gasnet_AMReplyMedium("gasnet_AMReplyMedium1", 1, 1, __VA_ARGS__)
 #define gasnet_AMReplyMedium2(...) GASNETI_SCI_gasnet_AMReplyMedium("gasnet_AMReplyMedium2", 1, 2, __VA_ARGS__)
@@ -127,7 +127,7 @@
 #define gasnet_AMReplyMedium16(...) GASNETI_SCI_gasnet_AMReplyMedium("gasnet_AMReplyMedium16", 8, 16, __VA_ARGS__)
 
 #define GASNETI_SCI_gasnet_AMReplyLong(name, w, n, token, handler, source, nbytes, dest_addr, ...) gasneti_sci_reply_long_w##w(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gasnet_AMReplyLong_0(name, token, handler, source, nbytes, dest_addr) gasneti_sci_reply_long(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), NULL, 0)
+#define GASNETI_SCI_gasnet_AMReplyLong_0(name, token, handler, source, nbytes, dest_addr) gasneti_sci_reply_long_w0(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest_addr), 0)
 #define gasnet_AMReplyLong0(...) GASNETI_SCI_gasnet_AMReplyLong_0("gasnet_AMReplyLong0", __VA_ARGS__)
 #define gasnet_AMReplyLong1(...) GASNETI_SCI_gasnet_AMReplyLong("gasnet_AMReplyLong1", 1, 1, __VA_ARGS__)
 #define gasnet_AMReplyLong2(...) GASNETI_SCI_gasnet_AMReplyLong("gasnet_AMReplyLong2", 1, 2, __VA_ARGS__)

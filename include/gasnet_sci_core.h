@@ -36,7 +36,7 @@
 #define GASNETI_SCI_MODES (GASNETI_SCI_MODE_THREADS | GASNETI_SCI_MODE_SEGMENT | GASNETI_SCI_MODE_CHECKS)
 #if defined(__GNUC__)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(void) {
-  gasneti_sci_object_0_2(GASNETI_SCI_MODES);
+  gasneti_sci_object_0_3(GASNETI_SCI_MODES);
 }
 #endif
 

@@ -1,8 +1,8 @@
 /* GASNet-EX: Active Messages of fixed payload, limits, tokens, handlers. Part of gasnetex.h. Contract: ex-core.md sections 9-11,
  * 13, 14.
  *
- * The numbered names forward to one inline function per number of argument words, which translates the rank and then sends as
- * the calls of GASNet-1 do. A name without a number counts the arguments behind its flags. A message is sent when the call
+ * The numbered names forward to one inline function per number of argument words, which sends a Short
+ * of one line itself, and otherwise calls the library. A name without a number counts the arguments behind its flags. A message is sent when the call
  * returns 0. Not 0: GEX_FLAG_IMMEDIATE was given, there was no room, and nothing was done. Payloads are taken at once, so local
  * completion never comes later. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
@@ -110,17 +110,6 @@ GASNETI_SCI_INLINE size_t gasneti_sci_token_max(gex_Token_t token, const gex_Eve
 GASNETI_SCI_ALWAYS void gasneti_sci_taken(gex_Event_t *lc_opt) {
   if ((uintptr_t)lc_opt > 3) *lc_opt = GEX_EVENT_INVALID;
 }
-/* A message without GEX_FLAG_IMMEDIATE is sent, or its arguments are wrong. */
-GASNETI_SCI_ALWAYS int gasneti_sci_sent(const char *name, int code) {
-  if_pf (code != GASNET_OK) gasneti_sci_am_failed(name, code);
-  return 0;
-}
-/* As gasneti_sci_sent, for a request, which polls once: clients that only send serve others (contract: ex-core.md section 11). */
-GASNETI_SCI_ALWAYS int gasneti_sci_asked(const char *name, int code) {
-  (void)gasneti_sci_sent(name, code);
-  gasneti_sci_serve();
-  return 0;
-}
 #if defined(GASNET_DEBUG)
 GASNETI_SCI_INLINE gex_Rank_t gasneti_sci_checked_rank(const char *name, const char *file, int line, gex_TM_t tm,
                                                        gex_Rank_t rank) {
@@ -130,18 +119,12 @@ GASNETI_SCI_INLINE gex_Rank_t gasneti_sci_checked_rank(const char *name, const c
 #define GASNETI_SCI_EX_NODE(name, tm, rank) gasneti_sci_checked_rank(name, __FILE__, __LINE__, (tm), (rank))
 GASNETI_SCI_INLINE gex_Event_t *gasneti_sci_checked_lc(const char *name, const char *file, int line, gex_Event_t *lc_opt,
                                                        int is_reply) {
-  if (lc_opt == NULL || lc_opt == GEX_EVENT_DEFER || (is_reply && lc_opt == GEX_EVENT_GROUP)) {
-    gasneti_sci_check(name, file, line, 0); /* the place */
-    gasneti_sci_am_failed(name, GASNETI_SCI_BAD_LC);
-  }
+  gasneti_sci_check_lc(name, file, line, lc_opt, is_reply);
   return lc_opt;
 }
 #define GASNETI_SCI_EX_LC(name, lc_opt, is_reply) gasneti_sci_checked_lc(name, __FILE__, __LINE__, (lc_opt), (is_reply))
 GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const char *file, int line, gex_Flags_t flags) {
-  if (flags & (GEX_FLAG_AM_PREPARE_LEAST_CLIENT | GEX_FLAG_AM_PREPARE_LEAST_ALLOC)) {
-    gasneti_sci_check(name, file, line, 0); /* the place */
-    gasneti_sci_am_failed(name, GASNETI_SCI_BAD_FLAGS);
-  }
+  gasneti_sci_check_flags(name, file, line, flags & (GEX_FLAG_AM_PREPARE_LEAST_CLIENT | GEX_FLAG_AM_PREPARE_LEAST_ALLOC));
   return flags;
 }
 #define GASNETI_SCI_EX_FLAGS(name, flags) gasneti_sci_checked_flags(name, __FILE__, __LINE__, (flags))
@@ -151,63 +134,67 @@ GASNETI_SCI_INLINE gex_Flags_t gasneti_sci_checked_flags(const char *name, const
 #define GASNETI_SCI_EX_FLAGS(name, flags) (flags)
 #endif
 
-#if GASNETI_SCI_DIRECT
-#define GASNETI_SCI_EX_NOW(n) GASNETI_SCI_EX_NOW##n
-#else
-#define GASNETI_SCI_EX_NOW(n)
-#endif
+/* What a request returns, `refused` if it is IMMEDIATE. Others poll once: clients that only send serve others (contract: ex-core.md section
+ * 11). An error has ended the job. */
+GASNETI_SCI_ALWAYS int gasneti_sci_asked(int refused, gex_Flags_t flags) {
+  if (flags & GEX_FLAG_IMMEDIATE) return refused;
+  gasneti_sci_serve();
+  return 0;
+}
+/* How a call is made, for its `what`. */
+#define GASNETI_SCI_EX_HOW(flags) (GASNETI_SCI_AM_EX | ((flags) & GASNETI_SCI_AM_NOW))
 #define GASNETI_SCI_EX_WORDS(n)                                                                                      \
-  GASNETI_SCI_INLINE int gasneti_sci_ex_request_short_w##n(const char *name, gex_Rank_t to, gasnet_handler_t handler, \
-                                                           gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) { \
-    if_pf (flags & GEX_FLAG_IMMEDIATE) {                                                                             \
-      GASNETI_SCI_EX_NOW(n) {                                                                                        \
-        GASNETI_SCI_TABLE##n;                                                                                        \
-        return gasneti_sci_request_short_now(to, handler, words, numargs);                                           \
-      }                                                                                                              \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_request_short_w##n(gex_Rank_t to, gasnet_handler_t handler, gex_Flags_t flags,\
+                                                           uint32_t numargs GASNETI_SCI_LIST##n) {                   \
+    const uint32_t what = GASNETI_SCI_WHAT(GASNETI_SCI_EX_HOW(flags), handler, numargs);                             \
+    GASNETI_SCI_IF_SENT(requested, n) return gasneti_sci_asked(0, flags);                                            \
+    {                                                                                                                \
+      GASNETI_SCI_TABLE##n;                                                                                          \
+      return gasneti_sci_asked(gasneti_sci_request_short(to, what, words), flags);                                   \
     }                                                                                                                \
-    return gasneti_sci_asked(name, gasneti_sci_request_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));        \
   }                                                                                                                  \
-  GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_w##n(                                                         \
-      const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \
-      gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                                     \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_w##n(gex_Rank_t to, gasnet_handler_t handler, const void *src,\
+                                                            size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags,   \
+                                                            uint32_t numargs GASNETI_SCI_LIST##n) {                  \
+    const uint32_t what = GASNETI_SCI_WHAT(GASNETI_SCI_EX_HOW(flags), handler, numargs);                             \
     GASNETI_SCI_TABLE##n;                                                                                            \
-    const int sent = flags & GEX_FLAG_IMMEDIATE                                                                      \
-                         ? gasneti_sci_request_medium_now(to, handler, src, nbytes, words, numargs)                  \
-                         : gasneti_sci_asked(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, numargs)); \
-    if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
-    return sent;                                                                                                     \
+    if (gasneti_sci_asked(gasneti_sci_request_medium(to, what, src, nbytes, words), flags)) return 1;                \
+    gasneti_sci_taken(lc_opt);                                                                                       \
+    return 0;                                                                                                        \
   }                                                                                                                  \
   GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_w##n(                                                           \
-      const char *name, gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr,    \
-      gex_Event_t *lc_opt, gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                \
-    GASNETI_SCI_TABLE##n;                                                                                            \
-    const int sent =                                                                                                 \
-        flags & GEX_FLAG_IMMEDIATE                                                                                   \
-            ? gasneti_sci_request_long_now(to, handler, src, nbytes, dest_addr, words, numargs)                      \
-            : gasneti_sci_asked(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, numargs)); \
-    if (sent == 0) gasneti_sci_taken(lc_opt);                                                                        \
-    return sent;                                                                                                     \
-  }                                                                                                                  \
-  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_w##n(const char *name, gex_Token_t to, gasnet_handler_t handler, \
-                                                         gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {  \
-    (void)flags;                                                                                                     \
-    return gasneti_sci_sent(name, gasneti_sci_reply_short_w##n(to, handler, numargs GASNETI_SCI_PASS##n));           \
-  }                                                                                                                  \
-  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_w##n(                                                           \
-      const char *name, gex_Token_t to, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, \
+      gex_Rank_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt, \
       gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                                     \
+    const uint32_t what = GASNETI_SCI_WHAT(GASNETI_SCI_EX_HOW(flags), handler, numargs);                             \
+    GASNETI_SCI_TABLE##n;                                                                                            \
+    if (gasneti_sci_asked(gasneti_sci_request_long(to, what, src, nbytes, dest_addr, words), flags)) return 1;       \
+    gasneti_sci_taken(lc_opt);                                                                                       \
+    return 0;                                                                                                        \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_w##n(gex_Token_t to, gasnet_handler_t handler, gex_Flags_t flags,\
+                                                         uint32_t numargs GASNETI_SCI_LIST##n) {                     \
+    (void)flags;                                                                                                     \
+    GASNETI_SCI_IF_SENT(replied, n) return 0;                                                                        \
+    {                                                                                                                \
+      GASNETI_SCI_TABLE##n;                                                                                          \
+      return gasneti_sci_reply_short(to, GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX, handler, numargs), words);              \
+    }                                                                                                                \
+  }                                                                                                                  \
+  GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_w##n(gex_Token_t to, gasnet_handler_t handler, const void *src, \
+                                                          size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags,     \
+                                                          uint32_t numargs GASNETI_SCI_LIST##n) {                    \
     GASNETI_SCI_TABLE##n;                                                                                            \
     (void)flags;                                                                                                     \
-    (void)gasneti_sci_sent(name, gasneti_sci_reply_medium(to, handler, src, nbytes, words, numargs));                \
+    (void)gasneti_sci_reply_medium(to, GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX, handler, numargs), src, nbytes, words);   \
     gasneti_sci_taken(lc_opt);                                                                                       \
     return 0;                                                                                                        \
   }                                                                                                                  \
   GASNETI_SCI_INLINE int gasneti_sci_ex_reply_long_w##n(                                                             \
-      const char *name, gex_Token_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr,   \
-      gex_Event_t *lc_opt, gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                \
+      gex_Token_t to, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt,\
+      gex_Flags_t flags, uint32_t numargs GASNETI_SCI_LIST##n) {                                                     \
     GASNETI_SCI_TABLE##n;                                                                                            \
     (void)flags;                                                                                                     \
-    (void)gasneti_sci_sent(name, gasneti_sci_reply_long(to, handler, src, nbytes, dest_addr, words, numargs));       \
+    (void)gasneti_sci_reply_long(to, GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX, handler, numargs), src, nbytes, dest_addr, words);\
     gasneti_sci_taken(lc_opt);                                                                                       \
     return 0;                                                                                                        \
   }                                                                                                                  \

@@ -6,8 +6,8 @@
 #ifndef GASNETI_SCI_EX_AM_ROWS_H
 #define GASNETI_SCI_EX_AM_ROWS_H
 
-#define GASNETI_SCI_gex_AM_RequestShort(name, w, n, tm, rank, handler, flags, ...) gasneti_sci_ex_request_short_w##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_RequestShort_0(name, tm, rank, handler, flags) gasneti_sci_ex_request_short_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_RequestShort(name, w, n, tm, rank, handler, flags, ...) gasneti_sci_ex_request_short_w##w(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_RequestShort_0(name, tm, rank, handler, flags) gasneti_sci_ex_request_short_w0(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestShort0(...) GASNETI_SCI_gex_AM_RequestShort_0("gex_AM_RequestShort0", __VA_ARGS__)
 #define gex_AM_RequestShort1(...) GASNETI_SCI_gex_AM_RequestShort("gex_AM_RequestShort1", 1, 1, __VA_ARGS__)
 #define gex_AM_RequestShort2(...) GASNETI_SCI_gex_AM_RequestShort("gex_AM_RequestShort2", 1, 2, __VA_ARGS__)
@@ -27,8 +27,8 @@
 #define gex_AM_RequestShort16(...) GASNETI_SCI_gex_AM_RequestShort("gex_AM_RequestShort16", 8, 16, __VA_ARGS__)
 #define gex_AM_RequestShort(...) GASNETI_SCI_NUMBERED(gex_AM_RequestShort, GASNETI_SCI_COUNT4(__VA_ARGS__))(__VA_ARGS__)
 
-#define GASNETI_SCI_gex_AM_RequestMedium(name, w, n, tm, rank, handler, source, nbytes, lc_opt, flags, ...) gasneti_sci_ex_request_medium_w##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_RequestMedium_0(name, tm, rank, handler, source, nbytes, lc_opt, flags) gasneti_sci_ex_request_medium_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_RequestMedium(name, w, n, tm, rank, handler, source, nbytes, lc_opt, flags, ...) gasneti_sci_ex_request_medium_w##w(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_RequestMedium_0(name, tm, rank, handler, source, nbytes, lc_opt, flags) gasneti_sci_ex_request_medium_w0(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestMedium0(...) GASNETI_SCI_gex_AM_RequestMedium_0("gex_AM_RequestMedium0", __VA_ARGS__)
 #define gex_AM_RequestMedium1(...) GASNETI_SCI_gex_AM_RequestMedium("gex_AM_RequestMedium1", 1, 1, __VA_ARGS__)
 #define gex_AM_RequestMedium2(...) GASNETI_SCI_gex_AM_RequestMedium("gex_AM_RequestMedium2", 1, 2, __VA_ARGS__)
@@ -48,8 +48,8 @@
 #define gex_AM_RequestMedium16(...) GASNETI_SCI_gex_AM_RequestMedium("gex_AM_RequestMedium16", 8, 16, __VA_ARGS__)
 #define gex_AM_RequestMedium(...) GASNETI_SCI_NUMBERED(gex_AM_RequestMedium, GASNETI_SCI_COUNT7(__VA_ARGS__))(__VA_ARGS__)
 
-#define GASNETI_SCI_gex_AM_RequestLong(name, w, n, tm, rank, handler, source, nbytes, dest, lc_opt, flags, ...) gasneti_sci_ex_request_long_w##w(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_RequestLong_0(name, tm, rank, handler, source, nbytes, dest, lc_opt, flags) gasneti_sci_ex_request_long_w0(name, GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_RequestLong(name, w, n, tm, rank, handler, source, nbytes, dest, lc_opt, flags, ...) gasneti_sci_ex_request_long_w##w(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_RequestLong_0(name, tm, rank, handler, source, nbytes, dest, lc_opt, flags) gasneti_sci_ex_request_long_w0(GASNETI_SCI_EX_NODE(name, tm, rank), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 0), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_RequestLong0(...) GASNETI_SCI_gex_AM_RequestLong_0("gex_AM_RequestLong0", __VA_ARGS__)
 #define gex_AM_RequestLong1(...) GASNETI_SCI_gex_AM_RequestLong("gex_AM_RequestLong1", 1, 1, __VA_ARGS__)
 #define gex_AM_RequestLong2(...) GASNETI_SCI_gex_AM_RequestLong("gex_AM_RequestLong2", 1, 2, __VA_ARGS__)
@@ -69,8 +69,8 @@
 #define gex_AM_RequestLong16(...) GASNETI_SCI_gex_AM_RequestLong("gex_AM_RequestLong16", 8, 16, __VA_ARGS__)
 #define gex_AM_RequestLong(...) GASNETI_SCI_NUMBERED(gex_AM_RequestLong, GASNETI_SCI_COUNT8(__VA_ARGS__))(__VA_ARGS__)
 
-#define GASNETI_SCI_gex_AM_ReplyShort(name, w, n, token, handler, flags, ...) gasneti_sci_ex_reply_short_w##w(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_ReplyShort_0(name, token, handler, flags) gasneti_sci_ex_reply_short_w0(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_ReplyShort(name, w, n, token, handler, flags, ...) gasneti_sci_ex_reply_short_w##w(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_ReplyShort_0(name, token, handler, flags) gasneti_sci_ex_reply_short_w0(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyShort0(...) GASNETI_SCI_gex_AM_ReplyShort_0("gex_AM_ReplyShort0", __VA_ARGS__)
 #define gex_AM_ReplyShort1(...) GASNETI_SCI_gex_AM_ReplyShort("gex_AM_ReplyShort1", 1, 1, __VA_ARGS__)
 #define gex_AM_ReplyShort2(...) GASNETI_SCI_gex_AM_ReplyShort("gex_AM_ReplyShort2", 1, 2, __VA_ARGS__)
@@ -90,8 +90,8 @@
 #define gex_AM_ReplyShort16(...) GASNETI_SCI_gex_AM_ReplyShort("gex_AM_ReplyShort16", 8, 16, __VA_ARGS__)
 #define gex_AM_ReplyShort(...) GASNETI_SCI_NUMBERED(gex_AM_ReplyShort, GASNETI_SCI_COUNT3(__VA_ARGS__))(__VA_ARGS__)
 
-#define GASNETI_SCI_gex_AM_ReplyMedium(name, w, n, token, handler, source, nbytes, lc_opt, flags, ...) gasneti_sci_ex_reply_medium_w##w(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_ReplyMedium_0(name, token, handler, source, nbytes, lc_opt, flags) gasneti_sci_ex_reply_medium_w0(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_ReplyMedium(name, w, n, token, handler, source, nbytes, lc_opt, flags, ...) gasneti_sci_ex_reply_medium_w##w(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_ReplyMedium_0(name, token, handler, source, nbytes, lc_opt, flags) gasneti_sci_ex_reply_medium_w0(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyMedium0(...) GASNETI_SCI_gex_AM_ReplyMedium_0("gex_AM_ReplyMedium0", __VA_ARGS__)
 #define gex_AM_ReplyMedium1(...) GASNETI_SCI_gex_AM_ReplyMedium("gex_AM_ReplyMedium1", 1, 1, __VA_ARGS__)
 #define gex_AM_ReplyMedium2(...) GASNETI_SCI_gex_AM_ReplyMedium("gex_AM_ReplyMedium2", 1, 2, __VA_ARGS__)
@@ -111,8 +111,8 @@
 #define gex_AM_ReplyMedium16(...) GASNETI_SCI_gex_AM_ReplyMedium("gex_AM_ReplyMedium16", 8, 16, __VA_ARGS__)
 #define gex_AM_ReplyMedium(...) GASNETI_SCI_NUMBERED(gex_AM_ReplyMedium, GASNETI_SCI_COUNT6(__VA_ARGS__))(__VA_ARGS__)
 
-#define GASNETI_SCI_gex_AM_ReplyLong(name, w, n, token, handler, source, nbytes, dest, lc_opt, flags, ...) gasneti_sci_ex_reply_long_w##w(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
-#define GASNETI_SCI_gex_AM_ReplyLong_0(name, token, handler, source, nbytes, dest, lc_opt, flags) gasneti_sci_ex_reply_long_w0(name, GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
+#define GASNETI_SCI_gex_AM_ReplyLong(name, w, n, token, handler, source, nbytes, dest, lc_opt, flags, ...) gasneti_sci_ex_reply_long_w##w(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), GASNETI_SCI_ARGS##n(__VA_ARGS__))
+#define GASNETI_SCI_gex_AM_ReplyLong_0(name, token, handler, source, nbytes, dest, lc_opt, flags) gasneti_sci_ex_reply_long_w0(GASNETI_SCI_TOKEN(name, token), (handler), GASNETI_SCI_FROM(source), (nbytes), GASNETI_SCI_TO(dest), GASNETI_SCI_EX_LC(name, lc_opt, 1), GASNETI_SCI_EX_FLAGS(name, flags), 0)
 #define gex_AM_ReplyLong0(...) GASNETI_SCI_gex_AM_ReplyLong_0("gex_AM_ReplyLong0", __VA_ARGS__)
 #define gex_AM_ReplyLong1(...) GASNETI_SCI_gex_AM_ReplyLong("gex_AM_ReplyLong1", 1, 1, __VA_ARGS__)
 #define gex_AM_ReplyLong2(...) GASNETI_SCI_gex_AM_ReplyLong("gex_AM_ReplyLong2", 1, 2, __VA_ARGS__)

@@ -9,58 +9,45 @@
 
 GASNETI_SCI_INLINE int gasneti_sci_ex_request_short_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler,
     gex_Flags_t flags, int numargs, ...) {
-  static const char name[] = "gex_AM_RequestShort";
-  const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
-  int sent;
-  GASNETI_SCI_WORDS_VA;
-  sent = flags & GEX_FLAG_IMMEDIATE
-             ? gasneti_sci_request_short_now(to, handler, words, (uint32_t)numargs)
-             : gasneti_sci_asked(name, gasneti_sci_request_short(to, handler, words, (uint32_t)numargs));
-  return sent;
+  const gex_Rank_t to = GASNETI_SCI_EX_NODE("gex_AM_RequestShort", tm, rank);
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_EX_HOW(flags));
+  return gasneti_sci_asked(gasneti_sci_request_short(to, what, words), flags);
 }
-GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler,
-    const void *src, size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs, ...) {
-  static const char name[] = "gex_AM_RequestMedium";
-  const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
-  int sent;
-  GASNETI_SCI_WORDS_VA;
-  sent = flags & GEX_FLAG_IMMEDIATE
-             ? gasneti_sci_request_medium_now(to, handler, src, nbytes, words, (uint32_t)numargs)
-             : gasneti_sci_asked(name, gasneti_sci_request_medium(to, handler, src, nbytes, words, (uint32_t)numargs));
-  if (sent == 0) gasneti_sci_taken(lc_opt);
-  return sent;
-}
-GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler,
-    const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt, gex_Flags_t flags, int numargs, ...) {
-  static const char name[] = "gex_AM_RequestLong";
-  const gex_Rank_t to = GASNETI_SCI_EX_NODE(name, tm, rank);
-  int sent;
-  GASNETI_SCI_WORDS_VA;
-  sent = flags & GEX_FLAG_IMMEDIATE
-             ? gasneti_sci_request_long_now(to, handler, src, nbytes, dest_addr, words, (uint32_t)numargs)
-             : gasneti_sci_asked(name, gasneti_sci_request_long(to, handler, src, nbytes, dest_addr, words, (uint32_t)numargs));
-  if (sent == 0) gasneti_sci_taken(lc_opt);
-  return sent;
-}
-GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_va(gex_Token_t token, gasnet_handler_t handler, gex_Flags_t flags,
-    int numargs, ...) {
-  GASNETI_SCI_WORDS_VA;
-  (void)flags;
-  return gasneti_sci_sent("gex_AM_ReplyShort", gasneti_sci_reply_short(token, handler, words, (uint32_t)numargs));
-}
-GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags,
-    int numargs, ...) {
-  GASNETI_SCI_WORDS_VA;
-  (void)flags;
-  (void)gasneti_sci_sent("gex_AM_ReplyMedium", gasneti_sci_reply_medium(token, handler, src, nbytes, words, (uint32_t)numargs));
+GASNETI_SCI_INLINE int gasneti_sci_ex_request_medium_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt,
+    gex_Flags_t flags, int numargs, ...) {
+  const gex_Rank_t to = GASNETI_SCI_EX_NODE("gex_AM_RequestMedium", tm, rank);
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_EX_HOW(flags));
+  if (gasneti_sci_asked(gasneti_sci_request_medium(to, what, src, nbytes, words), flags)) return 1;
   gasneti_sci_taken(lc_opt);
   return 0;
 }
-GASNETI_SCI_INLINE int gasneti_sci_ex_reply_long_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt, gex_Flags_t flags,
-    int numargs, ...) {
-  GASNETI_SCI_WORDS_VA;
+GASNETI_SCI_INLINE int gasneti_sci_ex_request_long_va(gex_TM_t tm, gex_Rank_t rank, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt,
+    gex_Flags_t flags, int numargs, ...) {
+  const gex_Rank_t to = GASNETI_SCI_EX_NODE("gex_AM_RequestLong", tm, rank);
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_EX_HOW(flags));
+  if (gasneti_sci_asked(gasneti_sci_request_long(to, what, src, nbytes, dest_addr, words), flags)) return 1;
+  gasneti_sci_taken(lc_opt);
+  return 0;
+}
+GASNETI_SCI_INLINE int gasneti_sci_ex_reply_short_va(gex_Token_t token, gasnet_handler_t handler,
+    gex_Flags_t flags, int numargs, ...) {
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_AM_EX);
   (void)flags;
-  (void)gasneti_sci_sent("gex_AM_ReplyLong", gasneti_sci_reply_long(token, handler, src, nbytes, dest_addr, words, (uint32_t)numargs));
+  return gasneti_sci_reply_short(token, what, words);
+}
+GASNETI_SCI_INLINE int gasneti_sci_ex_reply_medium_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, gex_Event_t *lc_opt,
+    gex_Flags_t flags, int numargs, ...) {
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_AM_EX);
+  (void)flags;
+  (void)gasneti_sci_reply_medium(token, what, src, nbytes, words);
+  gasneti_sci_taken(lc_opt);
+  return 0;
+}
+GASNETI_SCI_INLINE int gasneti_sci_ex_reply_long_va(gex_Token_t token, gasnet_handler_t handler, const void *src, size_t nbytes, void *dest_addr, gex_Event_t *lc_opt,
+    gex_Flags_t flags, int numargs, ...) {
+  GASNETI_SCI_PACK_VA(GASNETI_SCI_AM_EX);
+  (void)flags;
+  (void)gasneti_sci_reply_long(token, what, src, nbytes, dest_addr, words);
   gasneti_sci_taken(lc_opt);
   return 0;
 }

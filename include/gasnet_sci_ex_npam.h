@@ -76,7 +76,7 @@ GASNETI_SCI_INLINE int gasneti_sci_cancel(uint32_t what, gex_AM_SrcDesc_t sd, ge
 #if defined(GASNET_DEBUG)
 GASNETI_SCI_WRAP(int, gasneti_sci_cancel, uint32_t what, gex_AM_SrcDesc_t sd, gex_Flags_t flags) {
   gasneti_sci_check(name, file, line, 0);
-  if (flags != 0) gasneti_sci_am_failed(name, GASNETI_SCI_BAD_FLAGS);
+  gasneti_sci_check_flags(name, file, line, flags);
   return gasneti_sci_cancel(what, sd, flags);
 }
 #endif

@@ -16,48 +16,54 @@ GASNETI_SCI_ALWAYS void gasneti_sci_no_leaf(gex_Event_t *lc_opt) {
 /* ---- puts ---- */
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
                                              gex_Flags_t flags) {
-  if (!gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, src, nbytes))
-    return gasneti_sci_ex_put(tm, rank, dest, src, nbytes, flags);
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
+  if (!gasneti_sci_near_put(node, dest, src, nbytes))
+    return gasneti_sci_put(node, dest, src, nbytes, flags | GASNETI_SCI_FLAG_EX);
   gasneti_sci_tick(nbytes);
   return 0;
 }
 GASNETI_SCI_ALWAYS gex_Event_t gasneti_sci_do_ex_put_nb(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src,
                                                         size_t nbytes, gex_Event_t *lc_opt, gex_Flags_t flags) {
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
   if ((lc_opt == GEX_EVENT_NOW || !GASNETI_SCI_IS_QUEUED(nbytes)) &&
-      gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, src, nbytes)) {
+      gasneti_sci_near_put(node, dest, src, nbytes)) {
     gasneti_sci_no_leaf(lc_opt);
     return GEX_EVENT_INVALID;
   }
-  return (gex_Event_t)gasneti_sci_ex_put_nb(tm, rank, dest, src, nbytes, (size_t *)(void *)lc_opt, flags);
+  return (gex_Event_t)gasneti_sci_put_nb(node, dest, src, nbytes, (size_t *)(void *)lc_opt, flags | GASNETI_SCI_FLAG_EX);
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put_nbi(gex_TM_t tm, gex_Rank_t rank, void *dest, const void *src, size_t nbytes,
                                                  gex_Event_t *lc_opt, gex_Flags_t flags) {
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
   if ((lc_opt == GEX_EVENT_NOW || !GASNETI_SCI_IS_QUEUED(nbytes)) &&
-      gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, src, nbytes))
+      gasneti_sci_near_put(node, dest, src, nbytes))
     return 0;
-  return gasneti_sci_ex_put_nbi(tm, rank, dest, src, nbytes, (size_t *)(void *)lc_opt, flags);
+  return gasneti_sci_put_nbi(node, dest, src, nbytes, (size_t *)(void *)lc_opt, flags | GASNETI_SCI_FLAG_EX);
 }
 
 /* ---- gets ---- */
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_get(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
                                              gex_Flags_t flags) {
-  if (!gasneti_sci_near_get(dest, gasneti_sci_jobrank(tm, rank), src, nbytes))
-    return gasneti_sci_ex_get(tm, dest, rank, src, nbytes, flags);
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
+  if (!gasneti_sci_near_get(dest, node, src, nbytes))
+    return gasneti_sci_get(dest, node, src, nbytes, flags | GASNETI_SCI_FLAG_EX);
   GASNETI_SCI_FENCE_ACQUIRE();
   gasneti_sci_tick(nbytes);
   return 0;
 }
 GASNETI_SCI_ALWAYS gex_Event_t gasneti_sci_do_ex_get_nb(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src,
                                                         size_t nbytes, gex_Flags_t flags) {
-  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, gasneti_sci_jobrank(tm, rank), src, nbytes))
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
+  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, node, src, nbytes))
     return GEX_EVENT_INVALID;
-  return (gex_Event_t)gasneti_sci_ex_get_nb(tm, dest, rank, src, nbytes, flags);
+  return (gex_Event_t)gasneti_sci_get_nb(dest, node, src, nbytes, flags | GASNETI_SCI_FLAG_EX);
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_get_nbi(gex_TM_t tm, void *dest, gex_Rank_t rank, const void *src, size_t nbytes,
                                                  gex_Flags_t flags) {
-  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, gasneti_sci_jobrank(tm, rank), src, nbytes))
+  const gex_Rank_t node = gasneti_sci_jobrank(tm, rank);
+  if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, node, src, nbytes))
     return 0;
-  return gasneti_sci_ex_get_nbi(tm, dest, rank, src, nbytes, flags);
+  return gasneti_sci_get_nbi(dest, node, src, nbytes, flags | GASNETI_SCI_FLAG_EX);
 }
 
 /* ---- values: 1 to 8 low-order bytes ---- */

@@ -1,6 +1,6 @@
 /* Types and constants of GASNet-EX beside those in gasnet_fwd.h. Part of gasnetex.h. Contract: ex-core.md section 3.
  *
- * An object handle points to the object's public head, which src/api/ex/objects.rs declares. A team pair is no object: it is
+ * An object handle points to the object's public head, which src/api/shared/objects.rs declares. A team pair is no object: it is
  * a number with the lowest bit set, in the type of a team. */
 #if !defined(GASNETI_SCI_IN_GASNET_H)
 #error "include gasnetex.h, not gasnet_sci_ex_types.h"

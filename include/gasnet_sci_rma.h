@@ -150,16 +150,20 @@ GASNETI_SCI_ALWAYS int gasneti_sci_near_memset(gasnet_node_t node, void *dest, i
 
 /* ---- the forms ---- */
 
+/* When the source of a put is free, as the library is told. */
+#define GASNETI_SCI_LC_NOW ((size_t *)(void *)GEX_EVENT_NOW)
+#define GASNETI_SCI_LC_DEFER ((size_t *)(void *)GEX_EVENT_DEFER)
+
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (gasneti_sci_near_put(node, dest, src, nbytes)) gasneti_sci_tick(nbytes);
-  else gasneti_sci_put(node, dest, src, nbytes);
+  else (void)gasneti_sci_put(node, dest, src, nbytes, 0);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   if (gasneti_sci_near_get(dest, node, src, nbytes)) {
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(nbytes);
   } else {
-    gasneti_sci_get(dest, node, src, nbytes);
+    (void)gasneti_sci_get(dest, node, src, nbytes, 0);
   }
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
@@ -169,16 +173,16 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memset(gasnet_node_t node, void *dest, in
 
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (gasneti_sci_near_put(node, dest, src, nbytes)) return GASNET_INVALID_HANDLE;
-  return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes);
+  return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes, GASNETI_SCI_LC_NOW, 0);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_bulk(gasnet_node_t node, void *dest, const void *src,
                                                               size_t nbytes) {
   if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_put(node, dest, src, nbytes)) return GASNET_INVALID_HANDLE;
-  return (gasnet_handle_t)gasneti_sci_put_nb_bulk(node, dest, src, nbytes);
+  return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, src, nbytes, GASNETI_SCI_LC_DEFER, GASNETI_SCI_FLAG_BULK);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_get_nb(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   if (!GASNETI_SCI_IS_QUEUED(nbytes) && gasneti_sci_near_get(dest, node, src, nbytes)) return GASNET_INVALID_HANDLE;
-  return (gasnet_handle_t)gasneti_sci_get_nb(dest, node, src, nbytes);
+  return (gasnet_handle_t)gasneti_sci_get_nb(dest, node, src, nbytes, 0);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (gasneti_sci_near_memset(node, dest, val, nbytes)) return GASNET_INVALID_HANDLE;
@@ -186,15 +190,15 @@ GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_memset_nb(gasnet_node_t node, 
 }
 
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
-  if (!gasneti_sci_near_put(node, dest, src, nbytes)) gasneti_sci_put_nbi(node, dest, src, nbytes);
+  if (!gasneti_sci_near_put(node, dest, src, nbytes)) (void)gasneti_sci_put_nbi(node, dest, src, nbytes, GASNETI_SCI_LC_NOW, 0);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
   if (GASNETI_SCI_IS_QUEUED(nbytes) || !gasneti_sci_near_put(node, dest, src, nbytes))
-    gasneti_sci_put_nbi_bulk(node, dest, src, nbytes);
+    (void)gasneti_sci_put_nbi(node, dest, src, nbytes, GASNETI_SCI_LC_DEFER, GASNETI_SCI_FLAG_BULK);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes) {
   if (GASNETI_SCI_IS_QUEUED(nbytes) || !gasneti_sci_near_get(dest, node, src, nbytes))
-    gasneti_sci_get_nbi(dest, node, src, nbytes);
+    (void)gasneti_sci_get_nbi(dest, node, src, nbytes, 0);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   if (!gasneti_sci_near_memset(node, dest, val, nbytes)) gasneti_sci_memset_nbi(node, dest, val, nbytes);
@@ -211,19 +215,19 @@ GASNETI_SCI_ALWAYS void gasneti_sci_do_memset_nbi(gasnet_node_t node, void *dest
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_val", nbytes);
   if (gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) gasneti_sci_tick(nbytes);
-  else gasneti_sci_put_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+  else (void)gasneti_sci_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GASNETI_SCI_FLAG_VALUE);
 }
 GASNETI_SCI_ALWAYS gasnet_handle_t gasneti_sci_do_put_nb_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                              size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nb_val", nbytes);
   if (gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) return GASNET_INVALID_HANDLE;
-  return (gasnet_handle_t)gasneti_sci_put_nb_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+  return (gasnet_handle_t)gasneti_sci_put_nb(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GASNETI_SCI_LC_NOW, GASNETI_SCI_FLAG_VALUE);
 }
 GASNETI_SCI_ALWAYS void gasneti_sci_do_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                                    size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof value) gasneti_sci_bad_value("gasnet_put_nbi_val", nbytes);
   if (!gasneti_sci_near_put(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes))
-    gasneti_sci_put_nbi_val(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes);
+    (void)gasneti_sci_put_nbi(node, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GASNETI_SCI_LC_NOW, GASNETI_SCI_FLAG_VALUE);
 }
 GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t node, const void *src, size_t nbytes) {
   gasnet_register_value_t value = 0;
@@ -232,7 +236,7 @@ GASNETI_SCI_ALWAYS gasnet_register_value_t gasneti_sci_do_get_val(gasnet_node_t 
     GASNETI_SCI_FENCE_ACQUIRE();
     gasneti_sci_tick(nbytes);
   } else {
-    gasneti_sci_get_val(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes);
+    (void)gasneti_sci_get(GASNETI_SCI_LOW(&value, nbytes), node, src, nbytes, GASNETI_SCI_FLAG_VALUE);
   }
   return value;
 }

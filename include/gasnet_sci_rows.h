@@ -43,22 +43,13 @@
 #define GASNETI_SCI_PASS8 , w0, w1, w2, w3, w4, w5, w6, w7
 #define GASNETI_SCI_TABLE8 const uint64_t words[] = {w0, w1, w2, w3, w4, w5, w6, w7}
 #define GASNETI_SCI_STORE0
-#define GASNETI_SCI_EX_NOW0 GASNETI_SCI_REQUEST_BODY(0)
 #define GASNETI_SCI_STORE1 slot[1] = w0
-#define GASNETI_SCI_EX_NOW1 GASNETI_SCI_REQUEST_BODY(1)
 #define GASNETI_SCI_STORE2 slot[1] = w0, slot[2] = w1
-#define GASNETI_SCI_EX_NOW2 GASNETI_SCI_REQUEST_BODY(2)
 #define GASNETI_SCI_STORE3 slot[1] = w0, slot[2] = w1, slot[3] = w2
-#define GASNETI_SCI_EX_NOW3 GASNETI_SCI_REQUEST_BODY(3)
 #define GASNETI_SCI_STORE4 slot[1] = w0, slot[2] = w1, slot[3] = w2, slot[4] = w3
-#define GASNETI_SCI_EX_NOW4 GASNETI_SCI_REQUEST_BODY(4)
 #define GASNETI_SCI_STORE5 slot[1] = w0, slot[2] = w1, slot[3] = w2, slot[4] = w3, slot[5] = w4
-#define GASNETI_SCI_EX_NOW5 GASNETI_SCI_REQUEST_BODY(5)
 #define GASNETI_SCI_STORE6 slot[1] = w0, slot[2] = w1, slot[3] = w2, slot[4] = w3, slot[5] = w4, slot[6] = w5
-#define GASNETI_SCI_EX_NOW6 GASNETI_SCI_REQUEST_BODY(6)
 #define GASNETI_SCI_STORE7 slot[1] = w0, slot[2] = w1, slot[3] = w2, slot[4] = w3, slot[5] = w4, slot[6] = w5, slot[7] = w6
-#define GASNETI_SCI_EX_NOW7 GASNETI_SCI_REQUEST_BODY(7)
-#define GASNETI_SCI_EX_NOW8
 #define GASNETI_SCI_ARGS1(a0) 1, GASNETI_SCI_ARG(a0)
 #define GASNETI_SCI_ARGS2(a0, a1) 2, GASNETI_SCI_PAIR(a0, a1)
 #define GASNETI_SCI_ARGS3(a0, a1, a2) 3, GASNETI_SCI_PAIR(a0, a1), GASNETI_SCI_ARG(a2)
@@ -83,6 +74,6 @@
 #define GASNETI_SCI_COUNT8(...) GASNETI_SCI_PICK(__VA_ARGS__, MANY, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, FEW, FEW, FEW, FEW, FEW, FEW, FEW, 0)
 #define GASNETI_SCI_PICK(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, n, ...) n
 #define GASNETI_SCI_EACH(row) row(1); row(2); row(3); row(4); row(5); row(6); row(7); row(8)
-#define GASNETI_SCI_EACH_LINE(row, verb, to_t) row(verb, to_t, 1); row(verb, to_t, 2); row(verb, to_t, 3); row(verb, to_t, 4); row(verb, to_t, 5); row(verb, to_t, 6); row(verb, to_t, 7)
+#define GASNETI_SCI_EACH_LINE(row) row(1); row(2); row(3); row(4); row(5); row(6); row(7)
 
 #endif

@@ -34,7 +34,7 @@
 /*
  Announces the modes of an object. A constructor in every object calls it before `main`.
  */
-void gasneti_sci_tools_object_0_2(uint32_t modes, int links);
+void gasneti_sci_tools_object_0_3(uint32_t modes, int links);
 
 /*
  Ends the program with a line: `what` was done wrong at the client's `file` and `line`.

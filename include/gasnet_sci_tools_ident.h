@@ -123,7 +123,7 @@ __attribute__((__constructor__, __unused__)) static void gasneti_sci_tools_tell_
                                        "$GASNetConfigureArgs: " GASNETT_CONFIGURE_ARGS " $"};
   __asm__ __volatile__("" : : "r"(idents)); /* the compiler must keep them */
 #endif
-  gasneti_sci_tools_object_0_2(GASNETI_SCI_TOOLS_MODE_THREADS | GASNETI_SCI_TOOLS_MODE_CHECKS, gasnett_linkconfig_idiotcheck());
+  gasneti_sci_tools_object_0_3(GASNETI_SCI_TOOLS_MODE_THREADS | GASNETI_SCI_TOOLS_MODE_CHECKS, gasnett_linkconfig_idiotcheck());
 }
 #endif
 

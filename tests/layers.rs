@@ -131,3 +131,24 @@ fn no_folder_uses_a_higher_one() {
         roots.into_iter().flat_map(|(root, beside, order, least)| upward(root, beside, order, least)).collect();
     assert!(upward.is_empty(), "upward uses:\n{}", upward.join("\n"));
 }
+
+#[test]
+fn no_face_of_the_library_names_another_and_what_they_share_names_none() {
+    const FACES: [&str; 3] = ["g1", "ex", "deck"];
+    let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api");
+    for room in ["shared"].into_iter().chain(FACES) {
+        let mut all = Vec::new();
+        common::files(&api.join(room), &mut all);
+        assert!(!all.is_empty(), "no files in {room}");
+        for path in all {
+            let text = fs::read_to_string(&path).expect("a text");
+            let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
+            let words = code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)));
+            for face in FACES.into_iter().filter(|face| *face != room) {
+                let named = [format!("api::{face}"), format!("super::{face}")];
+                let is_other = |word: &&str| named.iter().any(|name| format!("{word}:").contains(&format!("{name}:")));
+                assert_eq!(words.clone().find(is_other), None, "in {}", path.display());
+            }
+        }
+    }
+}

@@ -61,7 +61,7 @@ static void answer(gasnet_token_t token, uint32_t number) {
   uint64_t words[8];
   if (called()) {
     pack(words, number, counts[which]);
-    GASNET_SAFE(gasneti_sci_reply_short(token, (uint8_t)(REPLY2 + which), words, counts[which]));
+    GASNET_SAFE(gasneti_sci_reply_short(token, GASNETI_SCI_WHAT(0, REPLY2 + which, counts[which]), words));
   } else if (which == 0) {
     GASNET_SAFE(gasnet_AMReplyShort2(token, REPLY2, (gasnet_handlerarg_t)number, argument(number, 1)));
   } else if (which == 1) {
@@ -133,7 +133,7 @@ static void send_one(gasnet_node_t peer) {
   if (which != 4) reply_numbers[replies_due++ % 4096] = number;
   if (called()) {
     pack(words, number, counts[which]);
-    GASNET_SAFE(gasneti_sci_request_short(peer, (uint8_t)(ECHO2 + which), words, counts[which]));
+    GASNET_SAFE(gasneti_sci_request_short(peer, GASNETI_SCI_WHAT(0, ECHO2 + which, counts[which]), words));
   } else if (which == 0) {
     GASNET_SAFE(gasnet_AMRequestShort2(peer, ECHO2, n, argument(number, 1)));
   } else if (which == 1) {

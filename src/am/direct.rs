@@ -3,7 +3,7 @@
 //! The header does for a Short what `Am::request_short` and `Am::reply_short` do, in the same order. For an empty poll it does
 //! what `Inbox::look_for` does. The reason: a call costs as much as the message (a Short's round trip took 960 instructions in
 //! the library, 2026-11). This file has the three structures that the header reads, and says which code fills them. Their C
-//! declarations are in `api::g1::direct`, which checks that they agree.
+//! declarations are in `api::shared::direct`, which checks that they agree.
 //!
 //! Rules:
 //! 1. Where client threads may send at the same time (PAR), the header takes the outbox's lock, as the library does, and calls

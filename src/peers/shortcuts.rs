@@ -10,10 +10,10 @@
 //! | requests and replies that are Shorts | the same | the library has made a way with room (`am::direct`) |
 //!
 //! Everything else is a call. Rules: 1. The decision is made in attach. Afterwards it changes from inline to a call at most
-//! (`api::g1::reach`): clients keep handles that were made inline, and those are complete. 2. A call decides again by itself, so that a client may always call instead. 3. A sync that may have to
+//! (`api::shared::reach`): clients keep handles that were made inline, and those are complete. 2. A call decides again by itself, so that a client may always call instead. 3. A sync that may have to
 //! wait for a call's transfer is a call.
 //!
-//! Must not know: how C sees it (`api::g1::reach`, `api::g1::direct`).
+//! Must not know: how C sees it (`api::shared::reach`, `api::shared::direct`).
 
 use crate::sci::Properties;
 

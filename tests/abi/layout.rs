@@ -4,14 +4,10 @@
 use super::clang::{read, reader, root};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use gasnet_sci::am::region;
-use gasnet_sci::api::ex::{am::*, atomic::*, job::*, objects::*, srcdesc::*, team::*, vis::*};
-use gasnet_sci::api::g1::{
-    direct::*,
-    init::*,
-    query::*,
-    reach::{GASNETI_SCI_FAR, gasneti_sci_reach_t},
-};
-use gasnet_sci::api::{constants::*, hsl::*};
+use gasnet_sci::api::ex::{am::*, atomic::*, job::*, team::*, vis::*};
+use gasnet_sci::api::g1::{init::*, query::*};
+use gasnet_sci::api::shared::reach::{GASNETI_SCI_FAR, gasneti_sci_reach_t};
+use gasnet_sci::api::shared::{am::*, constants::*, direct::*, hsl::*, objects::*, srcdesc::*, start::*};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::mem::{align_of, offset_of, size_of};
@@ -130,7 +126,9 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_VIS_BLOCKING,
     GASNETI_SCI_VIS_NB,
     GASNETI_SCI_VIS_NBI,
+    GASNETI_SCI_FLAG_BULK,
     GASNETI_SCI_FLAG_VALUE,
+    GASNETI_SCI_FLAG_EX,
     GASNETI_SCI_RULE_NO_HANDLER,
     GASNETI_SCI_RULE_NO_LOCK,
     GASNETI_SCI_RULE_NO_NIS,
@@ -146,8 +144,8 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_AD_MAGIC,
     GASNETI_SCI_USES_GASNET1,
     GASNETI_SCI_DEFER_THREADS,
-    GASNETI_SCI_BAD_LC,
-    GASNETI_SCI_BAD_FLAGS,
+    GASNETI_SCI_AM_NOW,
+    GASNETI_SCI_AM_EX,
     GASNETI_SCI_NPAM_REQUEST,
     GASNETI_SCI_NPAM_REPLY,
     GASNETI_SCI_NPAM_MEDIUM,

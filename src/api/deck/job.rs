@@ -4,9 +4,8 @@
 
 use super::constants::*;
 use super::{deck, engine, number, set_engine, status};
-use crate::api::constants::*;
-use crate::api::ex::objects;
-use crate::api::g1::{init, reach};
+use crate::api::shared::constants::*;
+use crate::api::shared::{objects, reach, start};
 use crate::base::error::Error;
 use crate::deck::Failure;
 use crate::deck::engine::Deck;
@@ -58,7 +57,7 @@ fn begin() -> Result<&'static Deck<Host>, Failure> {
 
 /// Begins the job, for a program without GASNet. Threads may call at the same time.
 fn join() -> Result<(), Failure> {
-    let client = init::gasneti_sci_client_t {
+    let client = start::gasneti_sci_client_t {
         modes: GASNETI_SCI_MODE_PAR | GASNETI_SCI_MODE_FAST | GASNETI_SCI_MODE_NDEBUG,
         config: CONFIG.as_ptr(),
         max_segsize: &raw const NO_SIZE,
@@ -66,7 +65,7 @@ fn join() -> Result<(), Failure> {
         max_segsize_str: &raw const NO_TEXT.0,
     };
     // SAFETY: the pointers are to statics.
-    if unsafe { init::init(client, "deck_init") } != GASNETI_SCI_OK {
+    if unsafe { start::init(client, "deck_init") } != GASNETI_SCI_OK {
         return Err(Failure::Init);
     }
     let job = Job::get()?;

@@ -10,7 +10,7 @@ pub mod msg;
 pub mod thread;
 
 use self::constants::*;
-use super::debug::{NamedCall, checks_deck};
+use super::shared::debug::{NamedCall, checks_deck};
 use crate::base::log;
 use crate::deck::engine::Deck;
 use crate::deck::{Failure, Until};
@@ -89,7 +89,7 @@ fn failed(call: &str, failure: &Failure) -> c_int {
 /// The result of a call whose success is a number.
 #[inline(always)]
 fn number(call: &str, body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
-    super::threads::note();
+    super::shared::threads::note();
     body().unwrap_or_else(|failure| failed(call, &failure))
 }
 

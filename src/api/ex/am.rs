@@ -1,18 +1,15 @@
-//! Handlers, tokens and immediate requests of GASNet-EX (contract: ex-core.md §9, §11, §13, §14). Messages of
-//! negotiated payload: `npam`. All others go by the calls of GASNet-1.
+//! Handlers and tokens of GASNet-EX (contract: ex-core.md §9, §13, §14). Its messages: `shared::am`, and of negotiated payload `npam`.
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{GASNETI_SCI_EP_MAGIC, gasneti_sci_ep_t};
 use crate::am::handlers::{Entry, Free};
-use crate::am::source::{Args, Source};
 use crate::am::token::{Kind, Token};
-use crate::api::{die, g1, must, status, verbose};
+use crate::api::shared::am;
+use crate::api::shared::objects::{self, GASNETI_SCI_EP_MAGIC, gasneti_sci_ep_t};
+use crate::api::{die, must, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sync::fixed::{AtomicPtr, Ordering};
-use crate::trace::{self, TracedOp};
-use crate::verbs::Flags;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
@@ -193,7 +190,7 @@ pub unsafe extern "C" fn gasneti_sci_token_info(
 ) -> u32 {
     must("gex_Token_Info", || {
         // SAFETY: the caller promises a token.
-        let token = unsafe { g1::am::token(token) }?;
+        let token = unsafe { am::token(token) }?;
         if token.kind() == Kind::Stale || info.is_null() || mask & !TI_ALL != 0 {
             return bad_arg(format_args!("a token whose handler has returned, NULL, or unknown bits in {mask:#x}"));
         }
@@ -203,127 +200,11 @@ pub unsafe extern "C" fn gasneti_sci_token_info(
             gex_srcrank: token.source(),
             gex_is_req: is_request.into(),
             gex_is_long: meta.is_long().into(),
-            gex_ep: super::objects::primordial()?.ep,
+            gex_ep: objects::primordial()?.ep,
             gex_entry: entry_of(meta.handler()),
         };
         // SAFETY: the caller promises a writable place.
         unsafe { info.write(filled) };
         Ok(TI_ALL)
     })
-}
-
-/// Code for `gasneti_sci_am_failed`: an `lc_opt` that the call does not take.
-pub const GASNETI_SCI_BAD_LC: c_int = 1;
-/// Code for `gasneti_sci_am_failed`: flags that the call does not take.
-pub const GASNETI_SCI_BAD_FLAGS: c_int = 2;
-
-/// Ends the job: the AM call `name` failed with `code`, which no caller of GASNet-EX expects.
-///
-/// # Safety
-/// `name` is a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_am_failed(name: *const c_char, code: c_int) -> ! {
-    // SAFETY: the caller promises a C string.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    die(
-        &name,
-        match code {
-            GASNETI_SCI_BAD_LC => "lc_opt is NULL, GEX_EVENT_DEFER, or, in a reply, GEX_EVENT_GROUP".into(),
-            GASNETI_SCI_BAD_FLAGS => "flags that this call does not take".into(),
-            _ => verbose::kept().unwrap_or_else(|| g1::query::name(code).to_string()),
-        },
-    )
-}
-
-/// A Short request that does not wait for room; 1 if there was none and nothing was sent, else 0.
-///
-/// # Safety
-/// As [`g1::am::gasneti_sci_request_short`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_request_short_now(
-    node: u32,
-    handler: u8,
-    args: *const u64,
-    numargs: u32,
-) -> c_int {
-    let send = |args: Args<'_>| {
-        g1::am::am_for("gex_AM_RequestShort", handler)?.send_short(node, handler, args, Flags::IMMEDIATE)
-    };
-    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { now(TracedOp::RequestShort, "gex_AM_RequestShort", (node, 0), args, numargs, send) }
-}
-
-/// As `gasneti_sci_request_short_now`, a Medium.
-///
-/// # Safety
-/// As [`g1::am::gasneti_sci_request_medium`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_request_medium_now(
-    node: u32,
-    handler: u8,
-    src: *const c_void,
-    nbytes: usize,
-    args: *const u64,
-    numargs: u32,
-) -> c_int {
-    let send = |args: Args<'_>| {
-        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        g1::am::am_for("gex_AM_RequestMedium", handler)?.send_medium(node, handler, source, args, Flags::IMMEDIATE)
-    };
-    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { now(TracedOp::RequestMedium, "gex_AM_RequestMedium", (node, nbytes), args, numargs, send) }
-}
-
-/// As `gasneti_sci_request_short_now`, a Long.
-///
-/// # Safety
-/// As [`g1::am::gasneti_sci_request_long`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_request_long_now(
-    node: u32,
-    handler: u8,
-    src: *const c_void,
-    nbytes: usize,
-    dest_addr: *mut c_void,
-    args: *const u64,
-    numargs: u32,
-) -> c_int {
-    let send = |args: Args<'_>| {
-        // SAFETY: the caller promises that `src` is readable for `nbytes` bytes.
-        let source = unsafe { Source::new(src.cast(), nbytes) };
-        g1::am::am_for("gex_AM_RequestLong", handler)?.send_long(
-            node,
-            handler,
-            source,
-            dest_addr as usize,
-            args,
-            Flags::IMMEDIATE,
-        )
-    };
-    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    unsafe { now(TracedOp::RequestLong, "gex_AM_RequestLong", (node, nbytes), args, numargs, send) }
-}
-
-/// # Safety
-/// Behind `args` stand as many readable words as `numargs` arguments take.
-unsafe fn now(
-    op: TracedOp,
-    name: &'static str,
-    (node, bytes): (u32, usize),
-    args: *const u64,
-    numargs: u32,
-    send: impl FnOnce(Args<'_>) -> Result<bool, Error>,
-) -> c_int {
-    // SAFETY: the caller promises as many readable words behind `args` as `numargs` arguments take.
-    let args = unsafe { Args::from_raw(args, numargs as usize) };
-    trace::offered_message!(
-        op,
-        node,
-        bytes,
-        args.words(),
-        true,
-        |refused: &c_int| *refused != 0,
-        must(name, || send(args).map(|sent| c_int::from(!sent)))
-    )
 }

@@ -2,12 +2,12 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::heads::Heads;
-use super::objects::{self, gasneti_sci_tm_t};
-use super::rma::{NO_OP, is_refused};
-use crate::api::g1::coll::coll;
-use crate::api::g1::{reach, rma};
 use crate::api::must;
+use crate::api::shared::coll::coll;
+use crate::api::shared::heads::Heads;
+use crate::api::shared::objects::{self, gasneti_sci_tm_t};
+use crate::api::shared::reach;
+use crate::api::shared::rma::{NO_OP, engines, is_refused};
 use crate::atomic::word::{Kind, Operation, Verb};
 use crate::atomic::{self, Fetch};
 use crate::base::error::{Error, bad_arg};
@@ -200,7 +200,7 @@ fn start(
     flags: Flags,
     implicit: bool,
 ) -> Result<usize, Error> {
-    let on = rma::engines()?;
+    let on = engines()?;
     let how = if implicit {
         reach::note_implicit();
         How::Implicit(set(operation.verb, fetches), Local::AtReturn)

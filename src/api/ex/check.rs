@@ -6,12 +6,12 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::atomic::GASNETI_SCI_AD_MAGIC;
-use super::npam;
-use super::objects::{self, GASNETI_SCI_CLIENT_MAGIC, GASNETI_SCI_EP_MAGIC, GASNETI_SCI_SEGMENT_MAGIC};
-use super::objects::{GASNETI_SCI_TM_MAGIC, PAIR, gasneti_sci_ep_t, gasneti_sci_tm_t};
-use super::srcdesc::gasneti_sci_srcdesc_t;
-use crate::api::constants::GASNETI_SCI_MAX_ARGS;
-use crate::api::debug::refuse;
+use super::npam::{self, DEFER, GROUP};
+use crate::api::shared::constants::GASNETI_SCI_MAX_ARGS;
+use crate::api::shared::debug::refuse;
+use crate::api::shared::objects::{self, GASNETI_SCI_CLIENT_MAGIC, GASNETI_SCI_EP_MAGIC, GASNETI_SCI_SEGMENT_MAGIC};
+use crate::api::shared::objects::{GASNETI_SCI_TM_MAGIC, PAIR, gasneti_sci_ep_t, gasneti_sci_tm_t};
+use crate::api::shared::srcdesc::gasneti_sci_srcdesc_t;
 use crate::base::error::{Error, bad_arg};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -139,6 +139,38 @@ pub unsafe extern "C" fn gasneti_sci_check_srcdesc(
         true => Ok(()),
         false => bad_arg(format_args!("{sd:p} is not open here")),
     };
+    // SAFETY: as the caller promises.
+    unsafe { demand((name, file, line), result) }
+}
+
+/// Checks that a message's call takes its `lc_opt`. `is_reply` is not 0 for a reply.
+///
+/// # Safety
+/// As [`gasneti_sci_check_object`]; `lc_opt` is any value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_lc(
+    name: *const c_char,
+    file: *const c_char,
+    line: c_int,
+    lc_opt: *const c_void,
+    is_reply: c_int,
+) {
+    let is_wrong = matches!(lc_opt as usize, 0 | DEFER) || (lc_opt as usize == GROUP && is_reply != 0);
+    let result = match is_wrong {
+        true => bad_arg(format_args!("lc_opt is NULL, GEX_EVENT_DEFER, or, in a reply, GEX_EVENT_GROUP")),
+        false => Ok(()),
+    };
+    // SAFETY: as the caller promises.
+    unsafe { demand((name, file, line), result) }
+}
+
+/// Checks that there are no `wrong` flags, those that the call does not take.
+///
+/// # Safety
+/// As [`gasneti_sci_check_object`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_check_flags(name: *const c_char, file: *const c_char, line: c_int, wrong: u32) {
+    let result = if wrong == 0 { Ok(()) } else { bad_arg(format_args!("flags that this call does not take")) };
     // SAFETY: as the caller promises.
     unsafe { demand((name, file, line), result) }
 }

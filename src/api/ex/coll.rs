@@ -3,9 +3,9 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{self, gasneti_sci_tm_t};
-use crate::api::g1::coll::{coll, origin};
 use crate::api::must;
+use crate::api::shared::coll::{coll, origin};
+use crate::api::shared::objects::{self, gasneti_sci_tm_t};
 use crate::base::error::{Error, bad_arg};
 use crate::coll::combine::Combine;
 use crate::coll::operator::{Function, Number, Operation, Operator};

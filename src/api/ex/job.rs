@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{self, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
-use crate::api::constants::*;
-use crate::api::g1::{init, reach};
-use crate::api::{debug, failed, must, status, verbose};
+use crate::api::shared::constants::*;
+use crate::api::shared::objects::{self, gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_tm_t};
+use crate::api::shared::{debug, outcome, reach, start};
+use crate::api::{failed, must, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::xfer::table::Table;
@@ -21,7 +21,7 @@ pub const GASNETI_SCI_DEFER_THREADS: u32 = 2;
 /// `client` points to a filled structure whose pointers are valid; `name` is NULL or a C string; the others are NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_ex_init(
-    client: *const init::gasneti_sci_client_t,
+    client: *const start::gasneti_sci_client_t,
     name: *const c_char,
     flags: u32,
     client_p: *mut *mut gasneti_sci_client_object_t,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     // SAFETY: the caller promises a filled structure.
     let client = unsafe { client.read() };
     // SAFETY: the caller promises that its pointers are valid.
-    let joined = unsafe { init::init(client, CALL) };
+    let joined = unsafe { start::init(client, CALL) };
     if joined != GASNETI_SCI_OK {
         return joined;
     }
@@ -71,20 +71,20 @@ pub unsafe extern "C" fn gasneti_sci_ex_init(
     };
     match opened() {
         Ok(()) => GASNETI_SCI_OK,
-        Err(error) => init::refused(CALL, error),
+        Err(error) => start::refused(CALL, error),
     }
 }
 
 /// Not 0 if errors that calls return are reported on stderr as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_verbose_errors() -> c_int {
-    verbose::is_on().into()
+    outcome::is_verbose().into()
 }
 
 /// Chooses whether errors that calls return are reported on stderr as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_ex_set_verbose_errors(enable: c_int) {
-    verbose::set(enable != 0);
+    outcome::set_verbose(enable != 0);
 }
 
 /// `gex_RankInfo_t`.

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::gasneti_sci_client_object_t;
+use crate::api::shared::objects::gasneti_sci_client_object_t;
 use crate::api::{must, status};
 use crate::base::error::{Error, bad_arg};
 use std::ffi::{c_int, c_void};

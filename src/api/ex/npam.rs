@@ -6,17 +6,16 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::srcdesc::*;
-use crate::am::engine::Am;
 use crate::am::lend::Lent;
 use crate::am::slot::inline_max;
 use crate::am::source::{Args, Source};
-use crate::am::token::{Kind, Token};
-use crate::api::constants::*;
-use crate::api::{g1, must};
+use crate::am::token::Kind;
+use crate::api::must;
+use crate::api::shared::am::{Message, Payload, am_for, token};
+use crate::api::shared::constants::*;
+use crate::api::shared::srcdesc::*;
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
-use crate::sci::Host;
 use crate::trace::{self, TracedOp};
 use crate::verbs::Flags;
 use std::ffi::{c_int, c_void};
@@ -43,8 +42,8 @@ fn limit(what: u32, client: bool) -> usize {
 }
 
 /// `GEX_EVENT_DEFER` and `GEX_EVENT_GROUP`.
-const DEFER: usize = 2;
-const GROUP: usize = 3;
+pub(super) const DEFER: usize = 2;
+pub(super) const GROUP: usize = 3;
 
 #[inline(always)]
 fn check(wish: &Wish) -> Result<usize, Error> {
@@ -157,7 +156,7 @@ pub unsafe extern "C" fn gasneti_sci_npam_reply(
     let name = if what & GASNETI_SCI_NPAM_LONG != 0 { "gex_AM_PrepareReplyLong" } else { "gex_AM_PrepareReplyMedium" };
     must(name, || {
         // SAFETY: the caller promises a token.
-        let asked: &Token = unsafe { g1::am::token(token) }?;
+        let asked = unsafe { self::token(token) }?;
         if !matches!(asked.kind(), Kind::Request | Kind::LoopRequest) || asked.replied() {
             return bad_arg(format_args!("a reply outside a request handler, or a second one"));
         }
@@ -231,16 +230,10 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
         let source = unsafe { Source::new(addr.cast(), nbytes) };
         own.what.set(0); // before the message, because a request may run handlers
         let event = own.event.get();
-        if !send(
-            g1::am::am_for(name(&COMMIT, what), handler)?,
-            what,
-            own,
-            handler,
-            source,
-            dest as usize,
-            args,
-            Flags(flags & Flags::IMMEDIATE.0),
-        )? {
+        let is_long = what & GASNETI_SCI_NPAM_LONG != 0;
+        let payload = if is_long { Payload::Long(source, dest as usize) } else { Payload::Medium(source) };
+        let message = Message { handler, args, payload };
+        if !send(what, own, message, nbytes, Flags(flags & Flags::IMMEDIATE.0))? {
             own.what.set(what);
             return Ok(1);
         }
@@ -252,52 +245,20 @@ pub unsafe extern "C" fn gasneti_sci_npam_commit(
     })
 }
 
-#[allow(clippy::too_many_arguments)] // the words of a message
 #[inline(always)]
-fn send(
-    am: &Am<Host>,
-    what: u32,
-    own: &Descriptor,
-    handler: u8,
-    source: Source,
-    dest: usize,
-    args: Args<'_>,
-    flags: Flags,
-) -> Result<bool, Error> {
+fn send(what: u32, own: &Descriptor, message: Message<'_>, nbytes: usize, flags: Flags) -> Result<bool, Error> {
     let is_long = what & GASNETI_SCI_NPAM_LONG != 0;
     if what & GASNETI_SCI_NPAM_REPLY != 0 {
-        // SAFETY: the token that was checked at the prepare.
-        let token = unsafe { g1::am::token(own.token.get()) }?;
         let op = if is_long { TracedOp::ReplyLong } else { TracedOp::ReplyMedium };
-        return trace::message!(
-            op,
-            token.source(),
-            source.len(),
-            args.words(),
-            match is_long {
-                true => am.reply_long(token, handler, source, dest, args),
-                false => am.reply_medium(token, handler, source, args),
-            }
-        )
-        .map(|()| true);
+        // SAFETY: the token that was checked at the prepare.
+        return unsafe { message.reply(op, own.token.get()) }.map(|()| true);
     }
-    let op = if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium };
-    let node = own.node.get();
-    trace::offered_message!(
-        op,
-        node,
-        source.len(),
-        args.words(),
-        flags.0 & Flags::IMMEDIATE.0 != 0,
-        |sent: &Result<bool, Error>| matches!(sent, Ok(false)),
-        match (is_long, own.lent.get()) {
-            (true, _) => am.send_long(node, handler, source, dest, args, flags),
-            (false, Some(index)) => {
-                am.send_lent(node, handler, index, own.shown.get().size, source.len(), args).map(|()| true)
-            }
-            (false, None) => am.send_medium(node, handler, source, args, flags),
-        }
-    )
+    let (op, node) = (if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium }, own.node.get());
+    let Some(index) = own.lent.get() else { return message.request(op, node, flags) };
+    let Message { handler, args, .. } = message;
+    trace::message!(op, node, nbytes, args.words(), {
+        am_for(handler)?.send_lent(node, handler, index, own.shown.get().size, nbytes, args).map(|()| true)
+    })
 }
 
 /// Gives up a descriptor: nothing is sent. Always 0.

@@ -5,9 +5,11 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{self, GASNETI_SCI_EP_MAGIC, GASNETI_SCI_SEGMENT_MAGIC};
-use super::objects::{gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_segment_t, gasneti_sci_tm_t};
-use crate::api::g1::{init, reach};
+use crate::api::shared::objects::{self, GASNETI_SCI_EP_MAGIC, GASNETI_SCI_SEGMENT_MAGIC};
+use crate::api::shared::objects::{
+    gasneti_sci_client_object_t, gasneti_sci_ep_t, gasneti_sci_segment_t, gasneti_sci_tm_t,
+};
+use crate::api::shared::{reach, start};
 use crate::api::{must, status};
 use crate::base::error::{Error, bad_arg};
 use crate::job::{Job, limits};
@@ -39,7 +41,7 @@ pub unsafe extern "C" fn gasneti_sci_segment_attach(
         if !unsafe { (*objects::primordial()?.ep).segment }.is_null() {
             return Err(Error::not_init("the endpoint has a segment"));
         }
-        job.attach_segment(length, init::call_hook)?;
+        job.attach_segment(length, start::call_hook)?;
         let segment = objects::bind_attached(job);
         reach::tell_header(job);
         // SAFETY: the caller promises a writable place.

@@ -4,10 +4,10 @@
 
 #![allow(unsafe_code)] // clients' pointers; objects that C holds; exported names
 
-use super::heads::Heads;
-use super::objects::{self, GASNETI_SCI_TM_MAGIC, PAIR, gasneti_sci_tm_t};
-use crate::api::g1::coll::coll;
 use crate::api::must;
+use crate::api::shared::coll::coll;
+use crate::api::shared::heads::Heads;
+use crate::api::shared::objects::{self, GASNETI_SCI_TM_MAGIC, PAIR, gasneti_sci_tm_t};
 use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::coll::ALL;

@@ -5,14 +5,12 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::objects::{self, gasneti_sci_tm_t};
-use super::rma::is_refused;
 use crate::am::Am;
-use crate::api::constants::*;
-use crate::api::g1::rma::engines;
-use crate::api::g1::vis::{OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, vector};
 use crate::api::must;
-use crate::api::vis::{Armed, start_slow, take_armed};
+use crate::api::shared::constants::*;
+use crate::api::shared::objects::{self, gasneti_sci_tm_t};
+use crate::api::shared::rma::{engines, is_refused};
+use crate::api::shared::vis::{self, Armed, OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, take_armed, vector};
 use crate::base::error::{Error, bad_arg};
 use crate::job::Job;
 use crate::sci::Host;
@@ -163,32 +161,17 @@ fn check_nothing(shape: &Shape<'_>) -> Result<usize, Error> {
 unsafe fn start(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) -> Result<usize, Error> {
     let flags = Flags(call.flags & Flags::IMMEDIATE.0);
     let local = if call.flags & ENABLE_LEAF_LC != 0 { Local::WhenAsked } else { Local::Later };
-    let (on, to, vis) = (engines()?, Target::node(node), Job::attached()?.vis());
-    let direct = |what: &Option<What<'_>>| match (shape, what) {
-        (_, None) => true,
+    let (on, to, engine) = (engines()?, Target::node(node), Job::attached()?.vis());
+    if let Shape::Strided(signed) = shape
+        && armed.is_none()
+        && signed.total() < POLL_BYTES
         // SAFETY: the caller promises that the memory described is accessible.
-        (_, Some(what)) => unsafe { vis.direct(on, to, call.verb, what) },
-    };
-    if armed.is_none() {
-        if let Shape::Strided(signed) = shape
-            && signed.total() < POLL_BYTES
-            // SAFETY: the caller promises that the memory described is accessible.
-            && signed.with_levels(|levels| unsafe { vis.direct_few(on, to, call.verb, levels) })
-        {
-            return Ok(0);
-        }
-        let what = shape.what();
-        if direct(&what) {
-            if call.form() == GASNETI_SCI_VIS_BLOCKING as usize && shape.total() >= POLL_BYTES {
-                on.am.poll();
-            }
-            return Ok(0);
-        }
-        return start_slow(call.verb, call.form(), node, what.as_ref(), local, flags, None);
+        && signed.with_levels(|levels| unsafe { engine.direct_few(on, to, call.verb, levels) })
+    {
+        return Ok(0);
     }
-    let what = shape.what();
-    let left = if direct(&what) { None } else { what.as_ref() };
-    start_slow(call.verb, call.form(), node, left, local, flags, armed)
+    // SAFETY: as the caller promises.
+    unsafe { vis::start(call.verb, call.form(), node, shape.what().as_ref(), local, flags, armed) }
 }
 
 /// Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use crate::api::constants::*;
 use crate::api::must;
+use crate::api::shared::constants::*;
 use crate::base::error::Error;
 use crate::job::Job;
 use crate::trace::{self, TracedOp};

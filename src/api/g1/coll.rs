@@ -3,11 +3,10 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use crate::am::Am;
-use crate::api::constants::*;
-use crate::api::debug;
-use crate::api::g1::rma::engines;
+use crate::api::shared::coll::{coll, origin, place};
+use crate::api::shared::constants::*;
+use crate::api::shared::rma::engines;
 use crate::base::error::{Error, bad_arg};
-use crate::coll::call::Origin;
 use crate::coll::combine::{Combine, Function, Reduction};
 use crate::coll::description::NAMES;
 use crate::coll::team::TeamRef;
@@ -16,9 +15,7 @@ use crate::job::{Job, fatal};
 use crate::sci::Host;
 use crate::trace::{self, NO_NODE, TracedOp};
 use crate::xfer::event::{self, Events, Whose};
-use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::Arc;
 
 /// One collective as its caller wrote it. The library ignores the fields that the operation does not use.
 #[repr(C)]
@@ -60,28 +57,6 @@ pub struct gasneti_sci_coll_fn_t {
     pub flags: u32,
 }
 
-thread_local! {
-    /// Call, file and line of the collective that this thread makes. Debug clients set it.
-    static PLACE: Cell<(*const c_char, *const c_char, c_int)> =
-        const { Cell::new((std::ptr::null(), std::ptr::null(), 0)) };
-}
-
-/// Call, file and line that the client set last; `None` in release clients.
-pub(in crate::api) fn place() -> Option<(*const c_char, *const c_char, c_int)> {
-    Some(PLACE.get()).filter(|(name, ..)| !name.is_null())
-}
-
-/// Debug clients call it before the call `name`: like `gasneti_sci_check`, and it remembers the place.
-///
-/// # Safety
-/// `name` and `file` are C strings that stay.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_sci_coll_at(name: *const c_char, file: *const c_char, line: c_int, rules: u32) {
-    // SAFETY: the caller promises that `name` and `file` are C strings that stay.
-    unsafe { debug::gasneti_sci_check(name, file, line, rules) };
-    PLACE.set((name, file, line));
-}
-
 /// Like `api::must`, with the place if the client set it.
 pub(in crate::api) fn must<T>(name: &'static str, body: impl FnOnce() -> Result<T, Error>) -> T {
     match body() {
@@ -100,10 +75,6 @@ fn failed(name: &'static str, error: &Error) -> ! {
     // SAFETY: `gasneti_sci_coll_at` stored it: a C string that stays.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     fatal(format_args!("{name}: {error} at {file}:{line}"))
-}
-
-pub(in crate::api) fn coll() -> Result<&'static Coll<Host>, Error> {
-    Job::attached()?.coll()
 }
 
 /// Kinds from this one on move vectors of `count` elements.
@@ -237,15 +208,6 @@ unsafe fn make(coll: &Coll<Host>, call: &gasneti_sci_coll_call_t, place: &ImageP
         if coll.debug() { origin(if reduction.is_some() { call.func as u32 } else { 0 }, false) } else { None };
     let reduction = reduction.map(Combine::Table);
     Ok(Call { kind, root, each, flags: call.flags, dst, src, lists, reduction, origin })
-}
-
-/// The place that a debug client set, for messages about calls that differ between nodes.
-#[cold]
-pub(in crate::api) fn origin(function: u32, is_ex: bool) -> Option<Arc<Origin>> {
-    let (_, file, line) = place()?;
-    // SAFETY: set by `gasneti_sci_coll_at` from a C string that stays.
-    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy().into_owned();
-    Some(Arc::new(Origin { file, line: line as u32, function, is_ex }))
 }
 
 /// # Safety

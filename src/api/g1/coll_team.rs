@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::coll::{coll, must};
-use crate::api::constants::*;
+use super::coll::must;
+use crate::api::shared::coll::coll;
+use crate::api::shared::constants::*;
 use crate::barrier::{ArrivalCells, Barrier};
 use crate::base::error::{Error, bad_arg};
 use crate::coll::ALL;

@@ -3,7 +3,6 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use crate::am::wait::Mode;
-use crate::api::constants::*;
 use crate::api::{must, status};
 use crate::base::error::bad_arg;
 use crate::job::{Job, environment};
@@ -139,37 +138,6 @@ pub extern "C" fn gasneti_sci_set_waitmode(mode: c_int) -> c_int {
         }
         Ok(())
     })
-}
-
-/// Name of an error code; `"*unknown*"` for other numbers. Allowed at any time, in any thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn gasnet_ErrorName(code: c_int) -> *const c_char {
-    text(code).0.as_ptr()
-}
-
-/// Description of an error code. Allowed at any time, in any thread.
-#[unsafe(no_mangle)]
-pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
-    text(code).1.as_ptr()
-}
-
-fn text(code: c_int) -> (&'static CStr, &'static CStr) {
-    match code {
-        GASNETI_SCI_OK => (c"GASNET_OK", c"no error"),
-        GASNETI_SCI_ERR_NOT_INIT => (c"GASNET_ERR_NOT_INIT", c"GASNet is not initialised, or was initialised before"),
-        GASNETI_SCI_ERR_RESOURCE => (c"GASNET_ERR_RESOURCE", c"a resource ran out or could not be had"),
-        GASNETI_SCI_ERR_BAD_ARG => (c"GASNET_ERR_BAD_ARG", c"an argument is not valid"),
-        GASNETI_SCI_ERR_NOT_READY => (c"GASNET_ERR_NOT_READY", c"the operation is not complete"),
-        GASNETI_SCI_ERR_BARRIER_MISMATCH => {
-            (c"GASNET_ERR_BARRIER_MISMATCH", c"nodes gave different names to one barrier")
-        }
-        _ => (c"*unknown*", c"not an error code of GASNet"),
-    }
-}
-
-/// Name of an error code, for the library's own messages.
-pub(in crate::api) fn name(code: c_int) -> &'static str {
-    text(code).0.to_str().unwrap_or("*unknown*")
 }
 
 /// A value that differs between live threads and is never NULL: `GASNET_GET_THREADINFO` in PAR and PARSYNC.

@@ -3,33 +3,19 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-use super::rma::{check_node, engines};
 use crate::am::Am;
-use crate::api::constants::*;
-use crate::api::vis::{Armed, start_slow, take_armed};
+use crate::api::shared::constants::*;
+use crate::api::shared::rma::{check_node, engines};
+use crate::api::shared::vis::*;
 use crate::api::{die, must};
-use crate::base::error::{Error, bad_arg};
+use crate::base::error::Error;
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, TracedOp};
+use crate::trace;
 use crate::verbs::{Flags, Local, Target};
-use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
+use crate::vis::shape::{Levels, Section, What};
 use crate::vis::{Verb, check};
 use std::ffi::{CStr, c_char, c_int, c_void};
-
-/// `gasnet_memvec_t`. The header defines it itself, before these prototypes.
-#[repr(C)]
-pub struct gasnet_memvec_t {
-    /// First byte.
-    pub addr: *mut c_void,
-    /// Bytes.
-    pub len: usize,
-}
-
-const _: () = assert!(size_of::<gasnet_memvec_t>() == size_of::<Piece>());
-
-/// A blocking copy of this many bytes or more serves messages afterwards. After many small ones the header does.
-pub(in crate::api) const POLL_BYTES: usize = 64 << 10;
 
 /// Names for messages, by call and `how`.
 const NAMES: [[&str; 3]; 6] = [
@@ -39,16 +25,6 @@ const NAMES: [[&str; 3]; 6] = [
     ["gasnet_geti_bulk", "gasnet_geti_nb_bulk", "gasnet_geti_nbi_bulk"],
     ["gasnet_puts_bulk", "gasnet_puts_nb_bulk", "gasnet_puts_nbi_bulk"],
     ["gasnet_gets_bulk", "gasnet_gets_nb_bulk", "gasnet_gets_nbi_bulk"],
-];
-
-/// The kinds in traces and statistics, in the same order.
-pub(in crate::api) const OPS: [[TracedOp; 3]; 6] = [
-    [TracedOp::PutV, TracedOp::PutVNb, TracedOp::PutVNbi],
-    [TracedOp::GetV, TracedOp::GetVNb, TracedOp::GetVNbi],
-    [TracedOp::PutI, TracedOp::PutINb, TracedOp::PutINbi],
-    [TracedOp::GetI, TracedOp::GetINb, TracedOp::GetINbi],
-    [TracedOp::PutS, TracedOp::PutSNb, TracedOp::PutSNbi],
-    [TracedOp::GetS, TracedOp::GetSNb, TracedOp::GetSNbi],
 ];
 
 /// Makes the transfer that `describe` returns. Returns its handle, 0 if it is complete or has none. `bytes` gives the
@@ -68,105 +44,12 @@ unsafe fn transfer<'a>(
     let how = how.min(GASNETI_SCI_VIS_NBI);
     let name = NAMES[call as usize][how as usize];
     let run = || {
-        let on = engines()?;
-        check_node(on.am, node)?;
-        let (armed, what, to) = (take_armed(call)?, describe()?, Target::node(node));
-        let Some(what) = what else { return without_bytes(call, how, node, armed) };
+        check_node(engines()?.am, node)?;
+        let (armed, what) = (take_armed(call)?, describe()?);
         // SAFETY: the caller promises that the memory described is accessible until the operation is synced.
-        if unsafe { Job::attached()?.vis().direct(on, to, call, &what) } {
-            if armed.is_some() {
-                return without_bytes(call, how, node, armed);
-            }
-            if how == GASNETI_SCI_VIS_BLOCKING && what.total() >= POLL_BYTES {
-                on.am.poll();
-            }
-            return Ok(0);
-        }
-        start_slow(call, how as usize, node, Some(&what), Local::Later, Flags::NONE, armed)
+        unsafe { start(call, how as usize, node, what.as_ref(), Local::Later, Flags::NONE, armed) }
     };
     trace::moved!(OPS[call as usize][how as usize], node, bytes(), must(name, run))
-}
-
-/// The end of a call whose bytes, if any, are at the target: the handler that is armed. Returns as [`transfer`].
-#[inline(always)]
-fn without_bytes(call: Verb, how: u32, node: u32, armed: Option<Armed>) -> Result<usize, Error> {
-    if armed.is_none() { Ok(0) } else { start_slow(call, how as usize, node, None, Local::Later, Flags::NONE, armed) }
-}
-
-/// A client's array. `BadArg`: NULL, or more elements than memory holds.
-///
-/// # Safety
-/// `array` is NULL, or points to `n` elements that no thread writes while the slice is used.
-#[inline(always)]
-pub(in crate::api) unsafe fn slice<'a, T>(name: &str, array: *const T, n: usize) -> Result<&'a [T], Error> {
-    if n == 0 {
-        return Ok(&[]);
-    }
-    if array.is_null() || n > isize::MAX as usize / size_of::<T>() {
-        return bad_array(name, array.is_null(), n);
-    }
-    // SAFETY: not NULL, so the caller promises `n` elements that no thread writes meanwhile.
-    Ok(unsafe { std::slice::from_raw_parts(array, n) })
-}
-
-#[cold]
-#[inline(never)]
-fn bad_array<T>(name: &str, null: bool, n: usize) -> Result<T, Error> {
-    if null {
-        return bad_arg(format_args!("{name} is NULL, and its length {n}"));
-    }
-    bad_arg(format_args!("{name} cannot have {n} elements"))
-}
-
-/// # Safety
-/// As [`slice`].
-#[inline(always)]
-unsafe fn pieces<'a>(name: &str, list: *const gasnet_memvec_t, n: usize) -> Result<&'a [Piece], Error> {
-    // SAFETY: the caller promises `n` elements in `list`; the types have the same layout.
-    unsafe { slice(name, list.cast(), n) }
-}
-
-/// # Safety
-/// As [`slice`].
-#[inline(always)]
-unsafe fn indices<'a>(name: &str, list: *const *mut c_void, n: usize, len: usize) -> Result<Indexed<'a>, Error> {
-    // SAFETY: the caller promises `n` elements in `list`; addresses are words.
-    let list = unsafe { slice(name, list.cast::<usize>(), n) }?;
-    Ok(Indexed { list, len })
-}
-
-/// # Safety
-/// Both lists as in [`slice`].
-#[inline(always)]
-pub(in crate::api) unsafe fn vector<'a>(
-    dstcount: usize,
-    dstlist: *const gasnet_memvec_t,
-    srccount: usize,
-    srclist: *const gasnet_memvec_t,
-) -> Result<[&'a [Piece]; 2], Error> {
-    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
-    let dst = unsafe { pieces("dstlist", dstlist, dstcount) }?;
-    // SAFETY: the caller promises `srccount` elements in `srclist`.
-    let src = unsafe { pieces("srclist", srclist, srccount) }?;
-    Ok([dst, src])
-}
-
-/// # Safety
-/// Both lists as in [`slice`].
-#[inline(always)]
-pub(in crate::api) unsafe fn indexed<'a>(
-    dstcount: usize,
-    dstlist: *const *mut c_void,
-    dstlen: usize,
-    srccount: usize,
-    srclist: *const *mut c_void,
-    srclen: usize,
-) -> Result<[Indexed<'a>; 2], Error> {
-    // SAFETY: the caller promises `dstcount` elements in `dstlist`.
-    let dst = unsafe { indices("dstlist", dstlist, dstcount, dstlen) }?;
-    // SAFETY: the caller promises `srccount` elements in `srclist`.
-    let src = unsafe { indices("srclist", srclist, srccount, srclen) }?;
-    Ok([dst, src])
 }
 
 /// A list of pieces on each side: how many, and where they are described.

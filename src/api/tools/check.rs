@@ -25,7 +25,7 @@ static MODES: AtomicU32 = AtomicU32::new(0);
 /// name of this function carries the version of the ABI. Objects whose modes differ end the program, because their
 /// locks would be of two types.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasneti_sci_tools_object_0_2(modes: u32, links: c_int) {
+pub extern "C" fn gasneti_sci_tools_object_0_3(modes: u32, links: c_int) {
     let _ = links;
     std::hint::black_box(&IDENTS); // the linker keeps what is used
     let all = MODES.fetch_or(modes, Ordering::Relaxed) | modes; // Relaxed: constructors run one after the other

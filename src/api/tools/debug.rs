@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::text::text;
-use crate::api::g1::init;
+use crate::api::shared::start;
 use crate::base::config::Config;
 use crate::base::log;
 use crate::job::{debug, fatal};
@@ -53,7 +53,7 @@ pub(in crate::api) fn take_own_mechanism() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnett_backtrace_init(exename: *const c_char) {
     let _ = exename;
-    init::show_frozen();
+    start::show_frozen();
     take_own_mechanism();
     match Config::from_env() {
         Ok((config, _)) => {
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, flagname
 /// If GASNET_FREEZE_ON_ERROR is set, waits like `gasnett_freezeForDebuggerNow`, with `gasnet_frozen` as the flag.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_freezeForDebuggerErr() {
-    init::show_frozen();
+    start::show_frozen();
     let wanted = debug::freezes_on_error() || (!backtrace::is_configured() && wants_freeze());
     if wanted {
         debug::freeze();

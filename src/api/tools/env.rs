@@ -4,7 +4,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::text::{required, text, to_c};
-use crate::api::g1::init;
+use crate::api::shared::start;
 use crate::job::{environment, fatal};
 use crate::tools::{number, settings};
 use parking_lot::{Mutex, RwLock};
@@ -143,7 +143,7 @@ fn report(name: &str, value: &str, is_default: bool) {
 /// Decides whether settings are reported. Without a job the environment says it; in a client of gasnet.h init decides
 /// later.
 fn settle() {
-    if settings::is_verbose().is_none() && !init::is_gasnet_client() {
+    if settings::is_verbose().is_none() && !start::is_gasnet_client() {
         let value = crate::base::config::variable("GASNET_VERBOSEENV").filter(|value| !value.trim().is_empty());
         settings::set_verbose(value.is_some_and(|value| crate::base::config::yes_no(&value).unwrap_or(true)));
     }

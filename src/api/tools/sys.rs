@@ -4,7 +4,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::text::text;
-use crate::api::g1::init;
+use crate::api::shared::start;
 use crate::job::{exit, fatal};
 use crate::os::{host, signame, sys};
 use crate::sync::{AtomicUsize, Ordering};
@@ -101,7 +101,7 @@ pub extern "C" fn gasnett_killmyprocess(code: c_int) -> ! {
 /// `text` is a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_tools_fatal(text: *const c_char) -> ! {
-    init::show_frozen();
+    start::show_frozen();
     // SAFETY: the caller promises that `text` is NULL or a C string.
     let text = unsafe { self::text(text) }.unwrap_or_default();
     exit::fatal(format_args!("{}", text.trim_end_matches('\n')))
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn gasnett_count0s_copy(dst: *mut c_void, src: *const c_vo
 /// Fatal in a program without gasnet.h.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_mmap(sz: usize) -> *mut c_void {
-    if !init::is_gasnet_client() {
+    if !start::is_gasnet_client() {
         fatal(format_args!("gasnett_mmap of {sz} bytes in a program without gasnet.h"));
     }
     host::map(sz).unwrap_or(libc::MAP_FAILED)

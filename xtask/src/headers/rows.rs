@@ -113,9 +113,7 @@ fn lists() -> String {
     }
     for n in 0..=LINE_WORDS {
         define("STORE", n, join(0..n, ", ", |word| format!("slot[{}] = w{word}", word + 1)));
-        define("EX_NOW", n, format!("GASNETI_SCI_REQUEST_BODY({n})"));
     }
-    define("EX_NOW", WORDS, String::new());
     // Arguments become their number and their words.
     for n in 1..=ARGUMENTS {
         let word = |word: usize| match 2 * word + 1 < n {
@@ -133,11 +131,11 @@ fn lists() -> String {
     }
     let first = arguments(ARGUMENTS + 9);
     let words = join(1..WORDS + 1, "; ", |n| format!("row({n})"));
-    let line = join(1..LINE_WORDS + 1, "; ", |n| format!("row(verb, to_t, {n})"));
+    let line = join(1..LINE_WORDS + 1, "; ", |n| format!("row({n})"));
     text + &format!(
         "#define GASNETI_SCI_PICK({first}, n, ...) n\n\
          #define GASNETI_SCI_EACH(row) {words}\n\
-         #define GASNETI_SCI_EACH_LINE(row, verb, to_t) {line}\n"
+         #define GASNETI_SCI_EACH_LINE(row) {line}\n"
     )
 }
 
@@ -177,10 +175,7 @@ fn messages(prototype: Prototype) -> String {
     let names = Names { base, parameters: &parameters };
     if base.starts_with("gasnet_") {
         let call = |words: &str, rest: &str| {
-            let call = match words {
-                "0" if category != "short" => format!("gasneti_sci_{direction}_{category}({values}, NULL, 0)"),
-                _ => format!("gasneti_sci_{direction}_{category}_w{words}({values}, {rest})"),
-            };
+            let call = format!("gasneti_sci_{direction}_{category}_w{words}({values}, {rest})");
             if direction == "request" { format!("GASNETI_SCI_REQUEST(name, {call})") } else { call }
         };
         names.numbered("", false, call)
@@ -194,7 +189,7 @@ fn messages(prototype: Prototype) -> String {
                 .numbered("_v2", true, |words, rest| commit(words, "(commit_flags)", rest))
     } else {
         names.numbered("", true, |words, rest| {
-            format!("gasneti_sci_ex_{direction}_{category}_w{words}(name, {values}, {rest})")
+            format!("gasneti_sci_ex_{direction}_{category}_w{words}({values}, {rest})")
         })
     }
 }

@@ -58,7 +58,7 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
         everything: job.client().everything,
         traced: trace::is_on(),
         counted: job.config().stats,
-        limited: crate::api::threads::is_limited(),
+        limited: super::threads::is_limited(),
         properties: job.am().adapter().properties(),
         queued: job.rma().overlap().map(|overlap| overlap.min()),
     };

@@ -1,14 +1,15 @@
-//! What the header uses to send Shorts and to look for messages: C's view of `am::direct`.
+//! What the header uses to send Shorts and to look for messages: C's view of `am::direct`. And the polls that are calls (contract: core.md §10).
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
+use super::constants::*;
+use super::outcome::{failed, must};
 use crate::am::direct;
 use crate::am::engine::ForHeader;
 use crate::am::outbox::{Outbox, Peer};
 use crate::am::region::{LINE, SEQUENCE, SLOT};
 use crate::am::slot::{Carry, FIRST_CLIENT, Meta};
 use crate::am::token::Token;
-use crate::api::constants::*;
 use crate::job::Job;
 use crate::sci::{Host, RemoteInterrupt};
 use crate::sync::ModeLock;
@@ -168,6 +169,34 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
     unsafe { place.write(direct) };
 }
 
+/// Serves incoming messages: runs zero or more handlers, a bounded number. Not allowed in handlers.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_poll() -> c_int {
+    super::threads::note();
+    match Job::attached() {
+        Ok(job) => {
+            job.am().poll_in_loop();
+            GASNETI_SCI_OK
+        }
+        Err(error) => failed("gasnet_AMPoll", error),
+    }
+}
+
+/// As `gasneti_sci_poll`, by the name that configure scripts look for in a library of GASNet (OmpSs).
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnetc_AMPoll() -> c_int {
+    gasneti_sci_poll()
+}
+
+/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
+///
+/// `failed` is 0 in the first step of a wait, and later the value that the last step returned. It decides how the step
+/// waits.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_step(failed: u32) -> u32 {
+    must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_step(failed)))
+}
+
 /// Runs the message of the watched peer that an inline poll has seen. Always `GASNET_OK`.
 ///
 /// `is_reply` is not 0 if the message is a reply, and 0 if it is a request.
@@ -178,14 +207,14 @@ pub extern "C" fn gasneti_sci_poll_watched(is_reply: c_int) -> c_int {
             job.am().poll_watched(is_reply != 0);
             GASNETI_SCI_OK
         }
-        Err(error) => crate::api::failed("gasnet_AMPoll", error),
+        Err(error) => failed("gasnet_AMPoll", error),
     }
 }
 
 /// Like `gasneti_sci_wait_step`, after an inline look has seen a message of the watched peer.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_watched(failed: u32, is_reply: c_int) -> u32 {
-    crate::api::must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_watched(failed, is_reply != 0)))
+    must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_watched(failed, is_reply != 0)))
 }
 
 /// Wakes the peer to which `way` leads, if it sleeps.

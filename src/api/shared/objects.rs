@@ -161,10 +161,10 @@ pub(in crate::api) fn begin(name: *const c_char, flags: u32) -> Option<&'static 
 static SEGMENTS: Heads<gasneti_sci_segment_t> = Heads::new();
 
 /// `owned` of the segment that was attached, which cannot be destroyed.
-pub(super) const ATTACHED: usize = usize::MAX;
+pub(in crate::api) const ATTACHED: usize = usize::MAX;
 
 /// Makes a segment object.
-pub(super) fn segment(
+pub(in crate::api) fn segment(
     client: *mut gasneti_sci_client_object_t,
     addr: usize,
     size: usize,
@@ -179,7 +179,7 @@ pub(super) fn segment(
 ///
 /// # Safety
 /// [`segment`] made it, and nobody uses it any more.
-pub(super) unsafe fn end_segment(place: *mut gasneti_sci_segment_t) {
+pub(in crate::api) unsafe fn end_segment(place: *mut gasneti_sci_segment_t) {
     // SAFETY: as the caller promises.
     let dead = gasneti_sci_segment_t { magic: 0, owned: 0, ..unsafe { place.read() } };
     // SAFETY: the endpoint is made in init and never freed.

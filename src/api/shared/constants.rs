@@ -46,8 +46,12 @@ pub const GASNETI_SCI_VIS_BLOCKING: u32 = 0;
 pub const GASNETI_SCI_VIS_NB: u32 = 1;
 pub const GASNETI_SCI_VIS_NBI: u32 = 2;
 
-/// A flag of transfers of GASNet-EX, of the header's own: they move a value.
+/// Flags of transfers, of the header's own: a bulk form of GASNet-1.
+pub const GASNETI_SCI_FLAG_BULK: u32 = 1 << 28;
+/// They move a value.
 pub const GASNETI_SCI_FLAG_VALUE: u32 = 1 << 29;
+/// A call of GASNet-EX.
+pub const GASNETI_SCI_FLAG_EX: u32 = 1 << 30;
 
 /// Rules that `gasneti_sci_check` checks for a debug client: not in an AM handler, nor between prepare and commit of a message.
 pub const GASNETI_SCI_RULE_NO_HANDLER: u32 = 1;

@@ -5,8 +5,8 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::constants::*;
-use super::ex::srcdesc;
 use super::hsl::{self, GASNETI_SCI_HSL_INIT, GASNETI_SCI_HSL_STATIC, gasnet_hsl_t};
+use super::{outcome, srcdesc};
 use crate::am::token::{Kind, Token};
 use crate::base::{error::Error, log};
 use crate::job::{Job, fatal};
@@ -24,7 +24,7 @@ const LONG_MS: u64 = 10_000;
 static WITHOUT_GASNET1: AtomicBool = AtomicBool::new(false);
 
 /// Has debug builds refuse calls of GASNet-1: the client was made by `gex_Client_Init` without `GEX_FLAG_USES_GASNET1`.
-pub(super) fn refuse_gasnet1() {
+pub(in crate::api) fn refuse_gasnet1() {
     WITHOUT_GASNET1.store(true, Ordering::Relaxed); // relaxed: nothing else is read on account of it
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for CallSite {
 }
 
 /// The client's call that an error is about.
-pub(super) struct NamedCall<'a> {
+pub(in crate::api) struct NamedCall<'a> {
     name: Cow<'a, str>,
     place: Option<CallSite>,
 }
@@ -63,35 +63,28 @@ pub(super) struct NamedCall<'a> {
 impl<'a> NamedCall<'a> {
     /// The call that the library knows as `name`. For a debug client this has the place, and the name that the client
     /// wrote: `gasnet_put_bulk`, for instance, where the library knows only `gasnet_put`.
-    pub(super) fn named(name: &'a str) -> NamedCall<'a> {
+    pub(in crate::api) fn named(name: &'a str) -> NamedCall<'a> {
         if let Some((full, place)) = LAST.with(|last| last[usize::from(in_handler())].get()) {
             // SAFETY: literals of the headers, recorded by `gasneti_sci_check`.
             let full = unsafe { CStr::from_ptr(full) }.to_string_lossy();
-            // A message of GASNet-EX goes by the call of GASNet-1 that has its name but for the beginning.
-            let same = |rest: &str| full.strip_prefix("gex_AM_").is_some_and(|own| own.starts_with(rest));
-            if full.starts_with(name) || name.strip_prefix("gasnet_AM").is_some_and(same) {
+            if full.starts_with(name) {
                 return NamedCall { name: full, place: Some(place) };
             }
         }
         NamedCall { name: name.into(), place: None }
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::api) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether this is a message of GASNet-EX, whose call has no error to return.
-    pub(super) fn cannot_fail(&self) -> bool {
-        self.name.starts_with("gex_AM_")
-    }
-
     /// Whether the client says where it calls.
-    pub(super) fn has_place(&self) -> bool {
+    pub(in crate::api) fn has_place(&self) -> bool {
         self.place.is_some()
     }
 
     /// " at FILE:LINE", or nothing.
-    pub(super) fn place(&self) -> impl fmt::Display {
+    pub(in crate::api) fn place(&self) -> impl fmt::Display {
         self.place.map_or(String::new(), |place| format!(" {place}"))
     }
 }
@@ -100,7 +93,7 @@ impl<'a> NamedCall<'a> {
 static DECK_CLIENT: AtomicBool = AtomicBool::new(false);
 
 /// Whether a client that uses mail boxes was compiled with checks.
-pub(super) fn checks_deck() -> bool {
+pub(in crate::api) fn checks_deck() -> bool {
     DECK_CLIENT.load(Ordering::Relaxed) // relaxed: nothing else is read on account of it
 }
 
@@ -127,7 +120,7 @@ fn holding() -> bool {
 }
 
 /// For debug clients, switches on the check that a handler returns without a lock.
-pub(super) fn configure(debug: bool) {
+pub(in crate::api) fn configure(debug: bool) {
     if let (true, Ok(job)) = (debug, Job::get()) {
         job.am().check_handlers(|| {
             // SAFETY: null, or a lock that this thread holds, hence in place.
@@ -140,11 +133,6 @@ pub(super) fn configure(debug: bool) {
             }
         });
     }
-}
-
-/// Whether the client was made for GASNet-EX alone.
-pub(super) fn without_gasnet1() -> bool {
-    WITHOUT_GASNET1.load(Ordering::Relaxed) // relaxed: set in init, before the client has objects to call with
 }
 
 /// Whether the call is one that GASNet-EX clients must ask for (contract: ex-core.md §5.2).
@@ -179,7 +167,8 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
     } else if rules & GASNETI_SCI_RULE_NO_NIS != 0 && SECTION.with(Cell::get) != 0 {
         "in a no-interrupt section"
     // SAFETY: the caller promises that `name` is a C string.
-    } else if without_gasnet1() && is_gasnet1(unsafe { CStr::from_ptr(name) }) {
+    } else if WITHOUT_GASNET1.load(Ordering::Relaxed) && is_gasnet1(unsafe { CStr::from_ptr(name) }) {
+        // relaxed: set in init, before the client has objects to call with
         "without gasnet_attach, and without GEX_FLAG_USES_GASNET1 in gex_Client_Init,"
     } else {
         record(name, place);
@@ -194,10 +183,10 @@ pub unsafe extern "C" fn gasneti_sci_check(name: *const c_char, file: *const c_c
 ///
 /// # Safety
 /// As [`gasneti_sci_check`].
-pub(super) unsafe fn refuse(name: *const c_char, file: *const c_char, line: c_int, error: Error) -> ! {
+pub(in crate::api) unsafe fn refuse(name: *const c_char, file: *const c_char, line: c_int, error: Error) -> ! {
     record(name, CallSite { file, line });
     // SAFETY: the caller promises that `name` is a C string.
-    super::die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
+    outcome::die(&unsafe { CStr::from_ptr(name) }.to_string_lossy(), error)
 }
 
 /// Checks that the calling handler may reply to `token` now. If not, it ends the job.

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 const STAY: usize = 64;
 
 /// The places of the objects of one kind that have ended, the oldest first.
-pub(super) struct Heads<T>(Mutex<VecDeque<Ended<T>>>);
+pub(in crate::api) struct Heads<T>(Mutex<VecDeque<Ended<T>>>);
 
 /// An object that nobody but, perhaps, a mistaken client points to.
 struct Ended<T>(*mut T);
@@ -21,12 +21,12 @@ struct Ended<T>(*mut T);
 unsafe impl<T> Send for Ended<T> {}
 
 impl<T> Heads<T> {
-    pub(super) const fn new() -> Heads<T> {
+    pub(in crate::api) const fn new() -> Heads<T> {
         Heads(Mutex::new(VecDeque::new()))
     }
 
     /// A place for `object`, which lives until [`Self::end`].
-    pub(super) fn make(&self, object: T) -> *mut T {
+    pub(in crate::api) fn make(&self, object: T) -> *mut T {
         let mut ended = self.0.lock();
         let oldest = if ended.len() > STAY { ended.pop_front() } else { None };
         let Some(Ended(place)) = oldest else { return Box::into_raw(Box::new(object)) };
@@ -39,7 +39,7 @@ impl<T> Heads<T> {
     ///
     /// # Safety
     /// `place` came from [`Self::make`] and has not ended. Nobody uses it any more.
-    pub(super) unsafe fn end(&self, place: *mut T, dead: T) {
+    pub(in crate::api) unsafe fn end(&self, place: *mut T, dead: T) {
         // SAFETY: as the caller promises.
         unsafe { place.write(dead) };
         self.0.lock().push_back(Ended(place));

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)] // memory of a thread that has ended
 
-use crate::api::constants::GASNETI_SCI_MAX_MEDIUM;
+use super::constants::GASNETI_SCI_MAX_MEDIUM;
 use crate::os::thread_end::ThreadEnd;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -37,20 +37,20 @@ struct Line(#[allow(dead_code)] [u8; 64]);
 
 /// A thread's descriptor for one direction: the message between prepare and commit. Each field is a cell of its own, because
 /// copies of the whole stall a processor that has just stored its parts (10 ns per message; 2026-11, EPYC 9004 VM).
-pub(super) struct Descriptor {
-    pub(super) shown: Cell<gasneti_sci_srcdesc_t>,
+pub(in crate::api) struct Descriptor {
+    pub(in crate::api) shown: Cell<gasneti_sci_srcdesc_t>,
     /// The sort of message; 0: none is open.
-    pub(super) what: Cell<u32>,
-    pub(super) numargs: Cell<u32>,
+    pub(in crate::api) what: Cell<u32>,
+    pub(in crate::api) numargs: Cell<u32>,
     /// Receiver of a request.
-    pub(super) node: Cell<u32>,
+    pub(in crate::api) node: Cell<u32>,
     /// Token of the request that a reply answers.
-    pub(super) token: Cell<*mut c_void>,
-    pub(super) dest: Cell<*mut c_void>,
+    pub(in crate::api) token: Cell<*mut c_void>,
+    pub(in crate::api) dest: Cell<*mut c_void>,
     /// Where the client wants the event of local completion; NULL: it wants none.
-    pub(super) event: Cell<*mut usize>,
+    pub(in crate::api) event: Cell<*mut usize>,
     /// Number of the request whose ring bytes are lent; `None`: the bytes are a buffer.
-    pub(super) lent: Cell<Option<u32>>,
+    pub(in crate::api) lent: Cell<Option<u32>>,
     buffer: RefCell<Vec<Line>>,
 }
 
@@ -70,7 +70,7 @@ impl Descriptor {
     }
 
     /// The thread's own buffer.
-    pub(super) fn bytes(&self) -> *mut c_void {
+    pub(in crate::api) fn bytes(&self) -> *mut c_void {
         let mut buffer = self.buffer.borrow_mut();
         if buffer.is_empty() {
             buffer.resize(GASNETI_SCI_MAX_MEDIUM / size_of::<Line>(), Line([0; 64]));
@@ -95,7 +95,7 @@ static END: ThreadEnd = ThreadEnd::new(|| {
 
 /// The thread's descriptor for a message of the sort `what`.
 #[inline(always)]
-pub(super) fn descriptor(what: u32) -> &'static Descriptor {
+pub(in crate::api) fn descriptor(what: u32) -> &'static Descriptor {
     let descriptors = DESCRIPTORS.get().unwrap_or_else(made);
     &descriptors[usize::from(what & GASNETI_SCI_NPAM_REPLY != 0)]
 }

@@ -35,18 +35,18 @@ impl Drop for CountedThread {
 }
 
 /// Limits the number of threads from now on. Init calls it in PAR and PARSYNC.
-pub(super) fn limit(most: Option<u32>) {
+pub(in crate::api) fn limit(most: Option<u32>) {
     LIMIT.store(most.map_or(0, u64::from), Ordering::Relaxed); // Relaxed: init runs before other threads call
 }
 
 /// True if there is a limit. Then no poll may be inline, because the library must see each thread's first call.
-pub(super) fn is_limited() -> bool {
+pub(in crate::api) fn is_limited() -> bool {
     LIMIT.load(Ordering::Relaxed) != 0 // Relaxed: orders nothing
 }
 
 /// Counts the calling thread, if there is a limit and this is its first call.
 #[inline(always)]
-pub(super) fn note() {
+pub(in crate::api) fn note() {
     // Relaxed: orders nothing
     if LIMIT.load(Ordering::Relaxed) != 0 {
         count();

@@ -48,7 +48,7 @@ const NAP: Duration = Duration::from_secs(1);
 
 /// # Safety
 /// `hsl` points to an initialised lock that stays in place for `'a`.
-pub(super) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
+pub(in crate::api) unsafe fn state<'a>(hsl: *mut gasnet_hsl_t) -> &'a AtomicU32 {
     // SAFETY: the caller promises an initialised lock; the state is its first word, and only ever changed atomically.
     unsafe { AtomicU32::from_ptr(hsl.cast()) }
 }
