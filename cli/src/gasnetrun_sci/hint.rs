@@ -121,17 +121,17 @@ mod tests {
         let file = std::env::temp_dir().join(format!("gasnet-sci-hint-{name}-{}", std::process::id()));
         std::fs::write(&file, contents).unwrap();
         let end = End { file: &file, word: file.as_os_str(), nodes, is_joined: false, status };
-        let line = unjoined(&end, Some(Path::new("/opt/lib/libgasnet_sci.so.0.2")));
+        let line = unjoined(&end, Some(Path::new("/opt/lib/libgasnet_sci.so.0.3")));
         std::fs::remove_file(&file).unwrap();
         line
     }
 
     #[test]
     fn a_program_that_does_not_find_the_library_is_told_where_it_is() {
-        let line = told("rpath", b"\x7fELF..\0libgasnet_sci.so.0.2\0libc.so.6\0", 2, 127).unwrap();
+        let line = told("rpath", b"\x7fELF..\0libgasnet_sci.so.0.3\0libc.so.6\0", 2, 127).unwrap();
         assert!(line.contains("-Wl,-rpath,/opt/lib,") && line.contains("LD_LIBRARY_PATH=/opt/lib"), "{line}");
         let line = told("version", b"\x7fELF..\0libgasnet_sci.so.0.1\0", 1, 127).unwrap();
-        assert!(line.contains("needs libgasnet_sci.so.0.1") && line.contains("with libgasnet_sci.so.0.2"), "{line}");
+        assert!(line.contains("needs libgasnet_sci.so.0.1") && line.contains("with libgasnet_sci.so.0.3"), "{line}");
         assert_eq!(told("shell", b"\x7fELF", 2, 127), None, "no word of the library");
     }
 
@@ -145,7 +145,7 @@ mod tests {
             ("one", &b"\x7fELF\0main\0"[..], 1, 0),
             ("script", b"#!/bin/sh\n", 2, 0),
             ("static", b"\x7fELF\0GASNET_SCI_RESERVE\0", 2, 1),
-            ("shared", b"\x7fELF\0libgasnet_sci.so.0.2\0", 2, 1),
+            ("shared", b"\x7fELF\0libgasnet_sci.so.0.3\0", 2, 1),
             ("signal", b"\x7fELF\0main\0", 2, 139),
             ("late", b"\x7fELF\0main\0", 2, 124),
         ] {
