@@ -194,51 +194,7 @@ GASNETI_SCI_INLINE size_t gasneti_sci_combine(uint32_t kind, uint32_t lists, gas
                    gasneti_sci_combine(kind, lists, team, dst, dst_blksz, dst_offset, src, src_blksz, src_offset,    \
                                        root, elem_size, elem_count, func, func_arg, flags, 0))
 
-GASNETI_SCI_MOVE(gasnet_coll_broadcast,
-                 (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_BROADCAST, 0, dst, src, srcimage)
-GASNETI_SCI_MOVE(gasnet_coll_broadcastM,
-                 (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_BROADCAST, 1, dstlist, src, srcimage)
-GASNETI_SCI_MOVE(gasnet_coll_scatter,
-                 (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_SCATTER, 0, dst, src, srcimage)
-GASNETI_SCI_MOVE(gasnet_coll_scatterM,
-                 (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_SCATTER, 1, dstlist, src, srcimage)
-GASNETI_SCI_MOVE(gasnet_coll_gather,
-                 (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_GATHER, 0, dst, src, dstimage)
-GASNETI_SCI_MOVE(gasnet_coll_gatherM,
-                 (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[], size_t nbytes, int flags),
-                 GASNETI_SCI_GATHER, 1, dst, srclist, dstimage)
-GASNETI_SCI_MOVE(gasnet_coll_gather_all, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_GATHER_ALL, 0, dst, src, 0)
-GASNETI_SCI_MOVE(gasnet_coll_gather_allM,
-                 (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes, int flags),
-                 GASNETI_SCI_GATHER_ALL, 1, dstlist, srclist, 0)
-GASNETI_SCI_MOVE(gasnet_coll_exchange, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-                 GASNETI_SCI_EXCHANGE, 0, dst, src, 0)
-GASNETI_SCI_MOVE(gasnet_coll_exchangeM,
-                 (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes, int flags),
-                 GASNETI_SCI_EXCHANGE, 1, dstlist, srclist, 0)
-GASNETI_SCI_COMBINE(gasnet_coll_reduce,
-                    (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t src_blksz,
-                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
-                    GASNETI_SCI_REDUCE, 0, dst, 0, 0, src, dstimage)
-GASNETI_SCI_COMBINE(gasnet_coll_reduceM,
-                    (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[], size_t src_blksz,
-                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
-                    GASNETI_SCI_REDUCE, 1, dst, 0, 0, srclist, dstimage)
-GASNETI_SCI_COMBINE(gasnet_coll_scan,
-                    (gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset, void *src, size_t src_blksz,
-                     size_t src_offset, size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags),
-                    GASNETI_SCI_SCAN, 0, dst, dst_blksz, dst_offset, src, 0)
-GASNETI_SCI_COMBINE(gasnet_coll_scanM,
-                    (gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz, size_t dst_offset,
-                     void *const srclist[], size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
-                     gasnet_coll_fn_handle_t func, int func_arg, int flags),
-                    GASNETI_SCI_SCAN, 1, dstlist, dst_blksz, dst_offset, srclist, 0)
+#include "gasnet_sci_coll_rows.h"
 
 /* ---- start, handles (sections 3, 7) ---- */
 GASNETI_SCI_INLINE void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,

@@ -26,14 +26,8 @@ typedef gasneti_sci_ad_t *gex_AD_t;
 
 /* ---- domains ---- */
 #if defined(GASNET_DEBUG)
-GASNETI_SCI_WRAP(void, gasneti_sci_ad_create, gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_ad_create(ad_p, tm, dt, ops, flags);
-}
-GASNETI_SCI_WRAP(void, gasneti_sci_ad_destroy, gex_AD_t ad) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_ad_destroy(ad);
-}
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_ad_create, (ad_p, tm, dt, ops, flags), gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_ad_destroy, (ad), gex_AD_t ad)
 #endif
 /* void gex_AD_Create(gex_AD_t *ad_p, gex_TM_t tm, gex_DT_t dt, gex_OP_t ops, gex_Flags_t flags)
  * void gex_AD_Destroy(gex_AD_t ad) */

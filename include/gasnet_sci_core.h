@@ -17,6 +17,13 @@
 #define GASNETI_SCI_PLACED(name, fn, ...) fn##_checked(name, __FILE__, __LINE__, __VA_ARGS__)
 #define GASNETI_SCI_WRAP(ret, fn, ...)                                                                               \
   GASNETI_SCI_INLINE ret fn##_checked(const char *name, const char *file, int line, __VA_ARGS__)
+/* One that has the place checked and makes the call. `again` is return, or (void). In the second form the call has another name. */
+#define GASNETI_SCI_TWIN(ret, again, fn, args, ...) GASNETI_SCI_TWIN_OF(ret, again, fn, fn args, __VA_ARGS__)
+#define GASNETI_SCI_TWIN_OF(ret, again, fn, call, ...)                                                               \
+  GASNETI_SCI_WRAP(ret, fn, __VA_ARGS__) {                                                                           \
+    gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);                                                   \
+    again call;                                                                                                      \
+  }
 #else
 #define GASNETI_SCI_CHECKED(name, rules, call) (call)
 #define GASNETI_SCI_PLACED(name, fn, ...) fn(__VA_ARGS__)
@@ -204,26 +211,11 @@ GASNETI_SCI_INLINE void gasneti_sci_hsl_give(gasnet_hsl_t *hsl) {
 
 /* ---- barriers (contract: extended.md section 8) ---- */
 #if defined(GASNET_DEBUG)
-GASNETI_SCI_WRAP(void, gasneti_sci_barrier_notify, int id, int flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_barrier_notify(id, flags);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_barrier_wait, int id, int flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_barrier_wait(id, flags);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_barrier_try, int id, int flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_barrier_try(id, flags);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_barrier, int id, int flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_barrier(id, flags);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_barrier_result, int *id) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_barrier_result(id);
-}
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_barrier_notify, (id, flags), int id, int flags)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_barrier_wait, (id, flags), int id, int flags)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_barrier_try, (id, flags), int id, int flags)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_barrier, (id, flags), int id, int flags)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_barrier_result, (id), int *id)
 #define gasnet_barrier_notify(id, flags)                                                                             \
   GASNETI_SCI_PLACED("gasnet_barrier_notify", gasneti_sci_barrier_notify, (id), (flags))
 #define gasnet_barrier_wait(id, flags)                                                                               \

@@ -201,22 +201,10 @@ GASNETI_SCI_EX_WRAP_VAL(int, gasneti_sci_do_ex_put_nbi_val);
 GASNETI_SCI_EX_WRAP(gex_RMA_Value_t, gasneti_sci_do_ex_get_val,
                     (GASNETI_SCI_EX_PLACE, gex_Rank_t rank, const void *src, size_t nbytes, gex_Flags_t flags), src, 0, NULL,
                     (tm, rank, src, nbytes, flags));
-GASNETI_SCI_WRAP(int, gasneti_sci_do_ex_test, gex_Event_t event) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_ex_test(event);
-}
-GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_wait, gex_Event_t event) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_ex_wait(event);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_do_ex_test_array, gex_Event_t *events, size_t n, gex_Flags_t flags, int all) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_ex_test_array(events, n, flags, all);
-}
-GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_wait_array, gex_Event_t *events, size_t n, gex_Flags_t flags, int all) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_ex_wait_array(events, n, flags, all);
-}
+GASNETI_SCI_TWIN(int, return, gasneti_sci_do_ex_test, (event), gex_Event_t event)
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_ex_wait, (event), gex_Event_t event)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_do_ex_test_array, (events, n, flags, all), gex_Event_t *events, size_t n, gex_Flags_t flags, int all)
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_ex_wait_array, (events, n, flags, all), gex_Event_t *events, size_t n, gex_Flags_t flags, int all)
 GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_ex_leaf, gex_Event_t root, gex_EC_t category) {
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULE_ATTACHED | GASNETI_SCI_RULES_LOCAL);
   return (gex_Event_t)gasneti_sci_ex_leaf((uintptr_t)root, category);
@@ -232,14 +220,8 @@ GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_nbi_wait, gex_EC_t mask, gex_Flags_t fl
   (void)flags;
   gasneti_sci_ex_nbi_wait(mask);
 }
-GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_begin_region, gex_Flags_t flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_ex_begin_region(flags);
-}
-GASNETI_SCI_WRAP(gex_Event_t, gasneti_sci_do_ex_end_region, gex_Flags_t flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_ex_end_region(flags);
-}
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_ex_begin_region, (flags), gex_Flags_t flags)
+GASNETI_SCI_TWIN(gex_Event_t, return, gasneti_sci_do_ex_end_region, (flags), gex_Flags_t flags)
 #endif
 
 /* Variadic, so that one macro of the client may expand to several arguments. */

@@ -41,14 +41,8 @@ GASNETI_SCI_ALWAYS gex_EP_Location_t gasneti_sci_location(gex_TM_t tm, gex_Rank_
   return place;
 }
 #if defined(GASNET_DEBUG)
-GASNETI_SCI_WRAP(gex_Rank_t, gasneti_sci_jobrank, gex_TM_t tm, gex_Rank_t rank) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_ex_jobrank(tm, rank);
-}
-GASNETI_SCI_WRAP(gex_Rank_t, gasneti_sci_tm_rank_of, gex_TM_t tm, gex_Rank_t jobrank) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_ex_rank(tm, jobrank);
-}
+GASNETI_SCI_TWIN_OF(gex_Rank_t, return, gasneti_sci_jobrank, gasneti_sci_ex_jobrank(tm, rank), gex_TM_t tm, gex_Rank_t rank)
+GASNETI_SCI_TWIN_OF(gex_Rank_t, return, gasneti_sci_tm_rank_of, gasneti_sci_ex_rank(tm, jobrank), gex_TM_t tm, gex_Rank_t jobrank)
 GASNETI_SCI_WRAP(gex_EP_Location_t, gasneti_sci_location, gex_TM_t tm, gex_Rank_t rank, gex_Flags_t flags) {
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
   (void)gasneti_sci_ex_jobrank(tm, rank);

@@ -125,11 +125,7 @@ GASNETI_SCI_EX_VIS_WRAP(gets,
                          size_t levels, gex_Flags_t flags),
                         (GASNETI_SCI_EX_VIS_HOW, tm, dstaddr, dststrides, rank, srcaddr, srcstrides, elemsz, count, levels,
                          flags));
-GASNETI_SCI_WRAP(void, gasneti_sci_do_ex_arm, gex_AM_Index_t handler, const void *source_addr, size_t nbytes,
-                 gex_Flags_t flags) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_ex_arm(handler, source_addr, nbytes, flags);
-}
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_ex_arm, (handler, source_addr, nbytes, flags), gex_AM_Index_t handler, const void *source_addr, size_t nbytes, gex_Flags_t flags)
 #endif
 
 /* ---- the public names ---- */

@@ -13,104 +13,38 @@ GASNETI_SCI_INLINE void gasneti_sci_check_transfer(const char *name, const char 
   gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
   gasneti_sci_check_range(name, node, addr, nbytes);
 }
-/* One inline wrapper per shape, so that arguments are evaluated once. */
-#define GASNETI_SCI_WRAP_PUT(ret, fn, ...)                                                                           \
-  GASNETI_SCI_WRAP(ret, fn, gasnet_node_t node, void *dest, __VA_ARGS__, size_t nbytes)
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put, const void *src) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_put(node, dest, src, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb, const void *src) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  return gasneti_sci_do_put_nb(node, dest, src, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi, const void *src) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_put_nbi(node, dest, src, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb_bulk, const void *src) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  return gasneti_sci_do_put_nb_bulk(node, dest, src, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi_bulk, const void *src) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_put_nbi_bulk(node, dest, src, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_memset, int val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_memset(node, dest, val, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_memset_nb, int val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  return gasneti_sci_do_memset_nb(node, dest, val, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_memset_nbi, int val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_memset_nbi(node, dest, val, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_val, gasnet_register_value_t val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_put_val(node, dest, val, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(gasnet_handle_t, gasneti_sci_do_put_nb_val, gasnet_register_value_t val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  return gasneti_sci_do_put_nb_val(node, dest, val, nbytes);
-}
-GASNETI_SCI_WRAP_PUT(void, gasneti_sci_do_put_nbi_val, gasnet_register_value_t val) {
-  gasneti_sci_check_transfer(name, file, line, node, dest, nbytes);
-  gasneti_sci_do_put_nbi_val(node, dest, val, nbytes);
-}
-#define GASNETI_SCI_WRAP_GET(ret, fn)                                                                                \
-  GASNETI_SCI_WRAP(ret, fn, void *dest, gasnet_node_t node, const void *src, size_t nbytes)
-GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get) {
-  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
-  gasneti_sci_do_get(dest, node, src, nbytes);
-}
-GASNETI_SCI_WRAP_GET(gasnet_handle_t, gasneti_sci_do_get_nb) {
-  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
-  return gasneti_sci_do_get_nb(dest, node, src, nbytes);
-}
-GASNETI_SCI_WRAP_GET(void, gasneti_sci_do_get_nbi) {
-  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
-  gasneti_sci_do_get_nbi(dest, node, src, nbytes);
-}
-GASNETI_SCI_WRAP(gasnet_register_value_t, gasneti_sci_do_get_val, gasnet_node_t node, const void *src, size_t nbytes) {
-  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
-  return gasneti_sci_do_get_val(node, src, nbytes);
-}
-GASNETI_SCI_WRAP(gasnet_valget_handle_t, gasneti_sci_do_get_nb_val, gasnet_node_t node, const void *src, size_t nbytes) {
-  gasneti_sci_check_transfer(name, file, line, node, src, nbytes);
-  return gasneti_sci_do_get_nb_val(node, src, nbytes);
-}
-GASNETI_SCI_WRAP(gasnet_register_value_t, gasneti_sci_do_wait_valget, gasnet_valget_handle_t handle) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_wait_valget(handle);
-}
-GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_nb, gasnet_handle_t handle) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_wait_nb(handle);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nb, gasnet_handle_t handle, int poll) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_try_nb(handle, poll);
-}
-GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_array, gasnet_handle_t *handles, size_t n, int all) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_do_wait_array(handles, n, all);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_do_try_array, gasnet_handle_t *handles, size_t n, int all, int poll) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_do_try_array(handles, n, all, poll);
-}
+/* One inline function per shape, so that arguments are evaluated once. */
+#define GASNETI_SCI_TWIN_TRANSFER(ret, again, verb, remote, args, ...)                                               \
+  GASNETI_SCI_WRAP(ret, gasneti_sci_do_##verb, __VA_ARGS__) {                                                        \
+    gasneti_sci_check_transfer(name, file, line, node, remote, nbytes);                                              \
+    again gasneti_sci_do_##verb args;                                                                                \
+  }
+#define GASNETI_SCI_TWIN_PUT(ret, again, verb, type, value)                                                          \
+  GASNETI_SCI_TWIN_TRANSFER(ret, again, verb, dest, (node, dest, value, nbytes), gasnet_node_t node, void *dest, type value, size_t nbytes)
+GASNETI_SCI_TWIN_PUT(void, (void), put, const void *, src)
+GASNETI_SCI_TWIN_PUT(gasnet_handle_t, return, put_nb, const void *, src)
+GASNETI_SCI_TWIN_PUT(void, (void), put_nbi, const void *, src)
+GASNETI_SCI_TWIN_PUT(gasnet_handle_t, return, put_nb_bulk, const void *, src)
+GASNETI_SCI_TWIN_PUT(void, (void), put_nbi_bulk, const void *, src)
+GASNETI_SCI_TWIN_PUT(void, (void), memset, int, val)
+GASNETI_SCI_TWIN_PUT(gasnet_handle_t, return, memset_nb, int, val)
+GASNETI_SCI_TWIN_PUT(void, (void), memset_nbi, int, val)
+GASNETI_SCI_TWIN_PUT(void, (void), put_val, gasnet_register_value_t, val)
+GASNETI_SCI_TWIN_PUT(gasnet_handle_t, return, put_nb_val, gasnet_register_value_t, val)
+GASNETI_SCI_TWIN_PUT(void, (void), put_nbi_val, gasnet_register_value_t, val)
+GASNETI_SCI_TWIN_TRANSFER(void, (void), get, src, (dest, node, src, nbytes), void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_SCI_TWIN_TRANSFER(gasnet_handle_t, return, get_nb, src, (dest, node, src, nbytes), void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_SCI_TWIN_TRANSFER(void, (void), get_nbi, src, (dest, node, src, nbytes), void *dest, gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_SCI_TWIN_TRANSFER(gasnet_register_value_t, return, get_val, src, (node, src, nbytes), gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_SCI_TWIN_TRANSFER(gasnet_valget_handle_t, return, get_nb_val, src, (node, src, nbytes), gasnet_node_t node, const void *src, size_t nbytes)
+GASNETI_SCI_TWIN(gasnet_register_value_t, return, gasneti_sci_do_wait_valget, (handle), gasnet_valget_handle_t handle)
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_wait_nb, (handle), gasnet_handle_t handle)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_do_try_nb, (handle, poll), gasnet_handle_t handle, int poll)
+GASNETI_SCI_TWIN(void, (void), gasneti_sci_do_wait_array, (handles, n, all), gasnet_handle_t *handles, size_t n, int all)
+GASNETI_SCI_TWIN(int, return, gasneti_sci_do_try_array, (handles, n, all, poll), gasnet_handle_t *handles, size_t n, int all, int poll)
 /* Debug builds always call the library, which knows whether an access region is open. */
-GASNETI_SCI_WRAP(void, gasneti_sci_do_wait_nbi, int sets) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  gasneti_sci_wait_nbi(sets);
-}
-GASNETI_SCI_WRAP(int, gasneti_sci_do_try_nbi, int sets) {
-  gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);
-  return gasneti_sci_try_nbi(sets);
-}
+GASNETI_SCI_TWIN_OF(void, (void), gasneti_sci_do_wait_nbi, gasneti_sci_wait_nbi(sets), int sets)
+GASNETI_SCI_TWIN_OF(int, return, gasneti_sci_do_try_nbi, gasneti_sci_try_nbi(sets), int sets)
 #endif
 
 /* Variadic, so that one macro of the client may expand to several arguments. */

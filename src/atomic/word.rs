@@ -80,21 +80,10 @@ pub enum Verb {
 
 impl Verb {
     /// All, by their bits.
-    pub const ALL: [Verb; 13] = [
-        Verb::And,
-        Verb::Or,
-        Verb::Xor,
-        Verb::Add,
-        Verb::Sub,
-        Verb::Mult,
-        Verb::Min,
-        Verb::Max,
-        Verb::Inc,
-        Verb::Dec,
-        Verb::Set,
-        Verb::Cas,
-        Verb::Get,
-    ];
+    pub const ALL: [Verb; 13] = {
+        use Verb::*;
+        [And, Or, Xor, Add, Sub, Mult, Min, Max, Inc, Dec, Set, Cas, Get]
+    };
 
     /// That of a bit.
     pub fn of(bit: u32) -> Option<Verb> {

@@ -4,7 +4,8 @@
 
 use super::checks::Checks;
 use super::compile::Extent::Code;
-use crate::repo::{Repo, outcome};
+use super::rows::pages;
+use crate::repo::Repo;
 use anyhow::{Result, ensure};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,6 +18,16 @@ const TABLES: [&str; 7] = [
     "names-tools-lib.txt",
     "names-ex.txt",
     "names-deck.txt",
+];
+
+/// The families of atomics, and the types of their values.
+const FAMILIES: [(&str, &str); 6] = [
+    ("atomic", "gasnett_atomic_val_t"),
+    ("atomic32", "uint32_t"),
+    ("atomic64", "uint64_t"),
+    ("strongatomic", "gasnett_atomic_val_t"),
+    ("strongatomic32", "uint32_t"),
+    ("strongatomic64", "uint64_t"),
 ];
 
 /// Wrong lines, one of each kind: the compiler must find each.
@@ -129,9 +140,8 @@ pub fn add(checks: &mut Checks) -> Result<()> {
 
 /// The C text that calls each prototype of docs/api whose pages are of these headers.
 fn calls(repo: &Repo, want: &str) -> Result<String> {
-    let awk = format!("awk -v mode=calls -v want={want} -f ci/api.awk docs/api/[a-z]*.md");
-    let (right, text) = outcome(repo.command("bash").args(["-c", &awk]))?;
-    ensure!(right && text.matches("check_result").count() > 20, "docs/api has no prototypes of {want}: {text}");
+    let text = pages(repo, &format!("-v mode=calls -v want={want}"))?;
+    ensure!(text.matches("check_result").count() > 20, "docs/api has no prototypes of {want}");
     Ok(text)
 }
 
@@ -150,18 +160,22 @@ fn c_of(tables: &[Table], sections: &[&str]) -> String {
     for table in tables {
         let mut active = false;
         for (line, at) in table.text.lines().zip(1..) {
-            number += 1;
             if line.starts_with('#') || line.trim().is_empty() {
                 continue;
             }
             if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 active = sections.contains(&section);
             } else if active {
-                let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
                 let place = format!("#line {at} \"{}\"\n", table.name);
-                let code = code(kind, rest.trim_start(), number, &place);
-                let unknown = || format!("{place}#error unknown kind of line: {kind}\n");
-                text.push_str(&code.unwrap_or_else(unknown));
+                let families = if line.contains("%F") { &FAMILIES[..] } else { &FAMILIES[..1] };
+                for (family, value) in families {
+                    number += 1;
+                    let line = line.replace("%F", family).replace("%V", value);
+                    let (kind, rest) = line.split_once(' ').unwrap_or((&line, ""));
+                    let code = code(kind, rest.trim_start(), number, &place);
+                    let unknown = || format!("{place}#error unknown kind of line: {kind}\n");
+                    text.push_str(&code.unwrap_or_else(unknown));
+                }
             }
         }
     }

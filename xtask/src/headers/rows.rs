@@ -31,11 +31,23 @@ struct Prototype<'a> {
     names: &'a str,
 }
 
+/// The features of gasnet_tools.h whose default is another one, or that have none.
+const OTHER_FEATURES: [&str; 3] = ["_TRUE_MUTEXES", "_FALLTHROUGH", "_CTYPE_WRAPPERS"];
+/// The attributes that are their word, with one feature each.
+const ATTRIBUTES: [&str; 9] =
+    ["USED", "UNUSED", "NORETURN", "PURE", "CONST", "HOT", "COLD", "DEPRECATED", "WARN_UNUSED_RESULT"];
+
+/// What ci/api.awk writes of docs/api.
+pub fn pages(repo: &Repo, flags: &str) -> Result<String> {
+    let awk = format!("awk {flags} -f ci/api.awk docs/api/[a-z]*.md");
+    let (right, text) = outcome(repo.command("bash").args(["-c", &awk]))?;
+    ensure!(right, "docs/api: {text}");
+    Ok(text)
+}
+
 /// The headers: names, and texts.
 pub fn made(repo: &Repo) -> Result<Vec<(&'static str, String)>> {
-    let awk = "awk -v mode=prototypes -f ci/api.awk docs/api/[a-z]*.md";
-    let (right, text) = outcome(repo.command("bash").args(["-c", awk]))?;
-    ensure!(right, "docs/api: {text}");
+    let (text, names) = (pages(repo, "-v mode=prototypes")?, pages(repo, "-v mode=names")?);
     let prototypes: Vec<Prototype> = text.lines().filter_map(prototype).collect();
     let of = |file: &'static str| prototypes.iter().copied().filter(move |p| p.file == file);
     let made = |name, umbrella, what, text: String| (name, header(name, umbrella, what, &text));
@@ -47,6 +59,13 @@ pub fn made(repo: &Repo) -> Result<Vec<(&'static str, String)>> {
         made("gasnet_sci_am_g1_rows.h", "gasnet.h", "The numbered names of messages of GASNet-1", numbered("g1-am")),
         made("gasnet_sci_ex_am_rows.h", "gasnetex.h", "The numbered names of messages of GASNet-EX", numbered("ex-am")),
         made("gasnet_sci_handler_rows.h", "gasnet_handler.h", "Lists for handlers, with a comma in front", handlers()),
+        made("gasnet_sci_tools_rows.h", "gasnet_tools.h", "Features and attributes", attributes(&names)),
+        made(
+            "gasnet_sci_coll_rows.h",
+            "gasnet.h",
+            "Collectives that move data",
+            of("g1-coll").filter_map(moves).collect(),
+        ),
         made(
             "gasnet_sci_coll_debug.h",
             "gasnet.h",
@@ -74,7 +93,7 @@ fn header(name: &str, umbrella: &str, what: &str, text: &str) -> String {
     let inside = match name {
         "deck_debug.h" => "DECK_H",
         "gasnet_sci_handler_rows.h" => "_GASNET_HANDLER_H",
-        "gasnet_sci_coll_debug.h" => "_GASNET_COLL_H",
+        "gasnet_sci_coll_rows.h" | "gasnet_sci_coll_debug.h" => "_GASNET_COLL_H",
         _ => "GASNETI_SCI_IN_GASNET_H",
     };
     format!(
@@ -229,6 +248,40 @@ impl Names<'_> {
     fn shown(&self, n: usize) -> String {
         if self.base.contains("Commit") { format!("\"{}\"", self.base) } else { format!("\"{}{n}\"", self.base) }
     }
+}
+
+/// The features that docs/api names, on unless the client decides, and attributes.
+fn attributes(names: &str) -> String {
+    let names = names.lines().filter_map(|line| line.strip_prefix("own ")?.split(' ').next());
+    let feature =
+        |name: &&str| name.starts_with("GASNETT_USE_") && !OTHER_FEATURES.iter().any(|end| name.ends_with(end));
+    let features =
+        names.filter(feature).map(|name| format!("#ifndef {name}\n#define {name} GASNETI_SCI_GNU\n#endif\n"));
+    let attributes = ATTRIBUTES.map(|name| {
+        let (feature, word) = (name.replace('_', ""), name.to_lowercase());
+        format!(
+            "#if GASNETT_USE_GCC_ATTRIBUTE_{feature}\n#define GASNETT_{name} __attribute__((__{word}__))\n#else\n#define GASNETT_{name}\n#endif\n"
+        )
+    });
+    features.chain(attributes).collect()
+}
+
+/// The inline functions of a collective that moves data, both forms, by the macros of gasnet_coll.h.
+fn moves(Prototype { name, parameters, names, .. }: Prototype) -> Option<String> {
+    let operation = name.strip_prefix("gasnet_coll_")?;
+    let (kind, lists) = operation.strip_suffix('M').map_or((operation, 0), |kind| (kind, 1));
+    let (form, layout) = match kind {
+        "broadcast" | "scatter" | "gather" | "gather_all" | "exchange" => ("MOVE", ""),
+        "reduce" => ("COMBINE", " 0, 0,"),
+        "scan" => ("COMBINE", " dst_blksz, dst_offset,"),
+        _ => return None,
+    };
+    let named = |part: &[&str]| names.split(", ").find(|name| part.iter().any(|part| name == part)).unwrap_or("0");
+    let (to, from, root) = (named(&["dst", "dstlist"]), named(&["src", "srclist"]), named(&["srcimage", "dstimage"]));
+    let kind = kind.to_uppercase();
+    Some(format!(
+        "GASNETI_SCI_{form}({name}, ({parameters}), GASNETI_SCI_{kind}, {lists}, {to},{layout} {from}, {root})\n"
+    ))
 }
 
 fn collective(prototype: Prototype) -> String {

@@ -20,34 +20,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
-        Kind::None,
-        Kind::Kill,
-        Kind::Stop,
-        Kind::StopKill,
-        Kind::Call,
-        Kind::Delay,
-        Kind::Memory,
-        Kind::Cgroup,
-        Kind::Descriptors,
-        Kind::Close,
-        Kind::Scheduling,
-    ];
+    #[rustfmt::skip] // a table
+    pub const ALL: [Kind; 11] = {
+        use Kind::*;
+        [None, Kill, Stop, StopKill, Call, Delay, Memory, Cgroup, Descriptors, Close, Scheduling]
+    };
 
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::None => "none",
-            Kind::Kill => "kill",
-            Kind::Stop => "stop",
-            Kind::StopKill => "stopkill",
-            Kind::Call => "call",
-            Kind::Delay => "delay",
-            Kind::Memory => "memory",
-            Kind::Cgroup => "cgroup",
-            Kind::Descriptors => "descriptors",
-            Kind::Close => "close",
-            Kind::Scheduling => "scheduling",
-        }
+        ["none", "kill", "stop", "stopkill", "call", "delay", "memory", "cgroup", "descriptors", "close", "scheduling"]
+            [self as usize]
     }
 
     /// Whether the job is under a limit from its start on. Then the moment at which the limit strikes is unknown.
@@ -58,21 +39,11 @@ impl Kind {
 
 /// How often each kind comes if all are wanted. Failing calls come most often, because they differ most from each
 /// other.
-pub const WEIGHTS: [Kind; 13] = [
-    Kind::Kill,
-    Kind::Call,
-    Kind::Call,
-    Kind::Call,
-    Kind::Stop,
-    Kind::StopKill,
-    Kind::Delay,
-    Kind::Memory,
-    Kind::Cgroup,
-    Kind::Descriptors,
-    Kind::Close,
-    Kind::Scheduling,
-    Kind::None,
-];
+#[rustfmt::skip] // a table
+pub const WEIGHTS: [Kind; 13] = {
+    use Kind::*;
+    [Kill, Call, Call, Call, Stop, StopKill, Delay, Memory, Cgroup, Descriptors, Close, Scheduling, None]
+};
 
 /// How a job is started.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -22,15 +22,7 @@ impl Victim {
         [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host, Victim::Pair];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Victim::Node => "node",
-            Victim::Agent => "agent",
-            Victim::Rsh => "rsh",
-            Victim::Launcher => "launcher",
-            Victim::Link => "link",
-            Victim::Host => "host",
-            Victim::Pair => "pair",
-        }
+        ["node", "agent", "rsh", "launcher", "link", "host", "pair"][self as usize]
     }
 
     pub fn needs_hosts(self) -> usize {
