@@ -3,41 +3,29 @@
 //!
 //! Must not know: which code uses a value.
 
-use super::super::settings::{Config, Var, put, row};
+use super::super::settings::{Var, put, row};
 use super::super::{memory_size, parse};
 
-/// The form of a size.
-const SIZE: &str = "a memory size";
-const NUMBER: &str = "an integer, 0 or more";
-const TREE: &str =
-    "FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas";
+/// What is said of a form of values, and its check.
+pub(super) type Form = (&'static str, fn(&str) -> Option<()>);
+pub(super) const FLAG: Form = (parse::YES_NO, |v| parse::yes_no(v).map(drop));
+const SIZE: Form = ("a memory size", |v| memory_size(v, 1).map(drop));
+const NUMBER: Form = ("an integer, 0 or more", |v| parse::integer(v, 0, u32::MAX.into()).map(drop));
+const FILE: Form = ("a file's name", |_| Some(()));
+const TREE: Form =
+    ("FLAT_TREE, or one of NARY_TREE, KNOMIAL_TREE, RECURSIVE_TREE and FORK_TREE with numbers behind commas", |v| {
+        is_tree(v).then_some(())
+    });
 
-/// A row for a variable without effect.
-pub(super) const fn ignored(
-    name: &'static str,
-    default: &'static str,
-    doc: &'static str,
-    form: &'static str,
-    set: fn(&mut Config, &str) -> Option<()>,
-) -> Var {
-    Var { name, aliases: &[], default, doc, form, set }
+/// A row for a variable without effect: `ignored!(FORM, NAME, DEFAULT, DOC)`.
+macro_rules! ignored {
+    ($form:expr, $name:literal, $default:literal, $doc:literal) => {{
+        const FORM: (&str, fn(&str) -> Option<()>) = $form;
+        const DOC: &str = concat!("accepted, without effect: ", $doc);
+        row! { $name, $default, DOC, FORM.0, |_, v| FORM.1(v) }
+    }};
 }
-
-pub(super) const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> Var {
-    ignored(name, default, doc, parse::YES_NO, |_, v| parse::yes_no(v).map(drop))
-}
-
-const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Var {
-    ignored(name, default, doc, SIZE, |_, v| memory_size(v, 1).map(drop))
-}
-
-const fn number(name: &'static str, default: &'static str, doc: &'static str) -> Var {
-    ignored(name, default, doc, NUMBER, |_, v| parse::integer(v, 0, u32::MAX.into()).map(drop))
-}
-
-const fn tree(name: &'static str, default: &'static str, doc: &'static str) -> Var {
-    ignored(name, default, doc, TREE, |_, v| is_tree(v).then_some(()))
-}
+pub(super) use ignored;
 
 /// Checks texts such as `KNOMIAL_TREE,2`: a kind of tree, then numbers, which may be missing for a flat one.
 fn is_tree(text: &str) -> bool {
@@ -63,58 +51,40 @@ pub(super) const VARS: &[Var] = &[
     "a memory size from 1 KB to 1 GB", |c, v| {
         put(&mut c.coll_scratch, memory_size(v, 1).filter(|n| (1 << 10..=1 << 30).contains(n)))
     } },
-    flag("GASNET_COLL_OPT", "yes", "accepted, without effect: optimised collectives"),
-    flag("GASNET_COLL_BROADCAST_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
-    flag("GASNET_COLL_SCATTER_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
-    flag("GASNET_COLL_GATHER_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
-    flag("GASNET_COLL_GATHER_ALL_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
-    flag("GASNET_COLL_EXCHANGE_OPT", "yes", "accepted, without effect: see GASNET_COLL_OPT"),
-    size("GASNET_COLL_MIN_SCRATCH_SIZE", "1024", "accepted, without effect: bytes; least scratch of a team"),
-    size("GASNET_COLL_P2P_EAGER_MIN", "16", "accepted, without effect: bytes of eager buffers"),
-    size("GASNET_COLL_P2P_EAGER_SCALE", "16", "accepted, without effect: bytes of eager buffers per image"),
-    tree("GASNET_COLL_ROOTED_GEOM", "KNOMIAL_TREE,2", "accepted, without effect: tree of rooted collectives"),
-    tree("GASNET_COLL_BROADCAST_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
-    tree("GASNET_COLL_SCATTER_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
-    tree("GASNET_COLL_GATHER_GEOM", "", "accepted, without effect: see GASNET_COLL_ROOTED_GEOM"),
-    size(
-        "GASNET_COLL_GATHER_ALL_DISSEM_LIMIT",
-        "",
-        "accepted, without effect: bytes up to which gather_all goes in rounds",
-    ),
-    size("GASNET_COLL_GATHER_ALL_DISSEM_LIMIT_PER_THREAD", "1024", "accepted, without effect: the same, per image"),
-    size(
-        "GASNET_COLL_EXCHANGE_DISSEM_LIMIT",
-        "",
-        "accepted, without effect: bytes up to which exchange goes in rounds",
-    ),
-    size("GASNET_COLL_EXCHANGE_DISSEM_LIMIT_PER_THREAD", "", "accepted, without effect: the same, per image"),
-    number("GASNET_COLL_EXCHANGE_DISSEM_RADIX", "2", "accepted, without effect: radix of these rounds"),
-    size("GASNET_COLL_PIPE_SEG_SIZE", "", "accepted, without effect: bytes of a pipeline's segment"),
-    flag("GASNET_COLL_ENABLE_SEARCH", "no", "accepted, without effect: search for the best algorithm"),
-    flag("GASNET_COLL_ENABLE_PROFILE", "no", "accepted, without effect: profile of the collectives used"),
-    ignored(
-        "GASNET_COLL_TUNING_FILE",
-        "",
-        "accepted, without effect: file with the results of a search",
-        "a file's name",
-        |_, _| Some(()),
-    ),
-    number("GASNET_COLL_AUTOTUNE_WARM_ITERS", "5", "accepted, without effect: search, rounds before measuring"),
-    number("GASNET_COLL_AUTOTUNE_PERF_ITERS", "10", "accepted, without effect: search, rounds measured"),
-    flag("GASNET_COLL_AUTOTUNE_ALLOW_FLAT_TREE", "up to 64 nodes", "accepted, without effect: search tries flat trees"),
-    flag("GASNET_COLL_PRINT_AUTOTUNE_TIMER", "no", "accepted, without effect: search prints times"),
-    flag("GASNET_COLL_PRINT_COLL_ALG", "no", "accepted, without effect: prints the algorithms chosen"),
-    flag(
-        "GASNET_COLL_ALLOW_CONDUIT_COLLECTIVES",
-        "yes",
-        "accepted, without effect: collectives of the conduit; there are no others",
-    ),
-    flag("GASNET_COLL_TUNE_SMP_BARRIER", "no", "accepted, without effect: search for the best barrier of threads"),
+    ignored!(FLAG, "GASNET_COLL_OPT", "yes", "optimised collectives"),
+    ignored!(FLAG, "GASNET_COLL_BROADCAST_OPT", "yes", "see GASNET_COLL_OPT"),
+    ignored!(FLAG, "GASNET_COLL_SCATTER_OPT", "yes", "see GASNET_COLL_OPT"),
+    ignored!(FLAG, "GASNET_COLL_GATHER_OPT", "yes", "see GASNET_COLL_OPT"),
+    ignored!(FLAG, "GASNET_COLL_GATHER_ALL_OPT", "yes", "see GASNET_COLL_OPT"),
+    ignored!(FLAG, "GASNET_COLL_EXCHANGE_OPT", "yes", "see GASNET_COLL_OPT"),
+    ignored!(SIZE, "GASNET_COLL_MIN_SCRATCH_SIZE", "1024", "bytes; least scratch of a team"),
+    ignored!(SIZE, "GASNET_COLL_P2P_EAGER_MIN", "16", "bytes of eager buffers"),
+    ignored!(SIZE, "GASNET_COLL_P2P_EAGER_SCALE", "16", "bytes of eager buffers per image"),
+    ignored!(TREE, "GASNET_COLL_ROOTED_GEOM", "KNOMIAL_TREE,2", "tree of rooted collectives"),
+    ignored!(TREE, "GASNET_COLL_BROADCAST_GEOM", "", "see GASNET_COLL_ROOTED_GEOM"),
+    ignored!(TREE, "GASNET_COLL_SCATTER_GEOM", "", "see GASNET_COLL_ROOTED_GEOM"),
+    ignored!(TREE, "GASNET_COLL_GATHER_GEOM", "", "see GASNET_COLL_ROOTED_GEOM"),
+    ignored!(SIZE, "GASNET_COLL_GATHER_ALL_DISSEM_LIMIT", "", "bytes up to which gather_all goes in rounds"),
+    ignored!(SIZE, "GASNET_COLL_GATHER_ALL_DISSEM_LIMIT_PER_THREAD", "1024", "the same, per image"),
+    ignored!(SIZE, "GASNET_COLL_EXCHANGE_DISSEM_LIMIT", "", "bytes up to which exchange goes in rounds"),
+    ignored!(SIZE, "GASNET_COLL_EXCHANGE_DISSEM_LIMIT_PER_THREAD", "", "the same, per image"),
+    ignored!(NUMBER, "GASNET_COLL_EXCHANGE_DISSEM_RADIX", "2", "radix of these rounds"),
+    ignored!(SIZE, "GASNET_COLL_PIPE_SEG_SIZE", "", "bytes of a pipeline's segment"),
+    ignored!(FLAG, "GASNET_COLL_ENABLE_SEARCH", "no", "search for the best algorithm"),
+    ignored!(FLAG, "GASNET_COLL_ENABLE_PROFILE", "no", "profile of the collectives used"),
+    ignored!(FILE, "GASNET_COLL_TUNING_FILE", "", "file with the results of a search"),
+    ignored!(NUMBER, "GASNET_COLL_AUTOTUNE_WARM_ITERS", "5", "search, rounds before measuring"),
+    ignored!(NUMBER, "GASNET_COLL_AUTOTUNE_PERF_ITERS", "10", "search, rounds measured"),
+    ignored!(FLAG, "GASNET_COLL_AUTOTUNE_ALLOW_FLAT_TREE", "up to 64 nodes", "search tries flat trees"),
+    ignored!(FLAG, "GASNET_COLL_PRINT_AUTOTUNE_TIMER", "no", "search prints times"),
+    ignored!(FLAG, "GASNET_COLL_PRINT_COLL_ALG", "no", "prints the algorithms chosen"),
+    ignored!(FLAG, "GASNET_COLL_ALLOW_CONDUIT_COLLECTIVES", "yes", "collectives of the conduit; there are no others"),
+    ignored!(FLAG, "GASNET_COLL_TUNE_SMP_BARRIER", "no", "search for the best barrier of threads"),
 ];
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::super::settings::Config;
 
     #[test]
     fn what_has_no_effect_is_checked_all_the_same() {

@@ -5,7 +5,7 @@
 
 use super::super::settings::{Var, put, row};
 use super::super::{Mask, NodeSet, memory_size, parse};
-use super::coll::{flag, ignored};
+use super::coll::{FLAG, Form, ignored};
 
 const MASK: &str = "letters of GPRSWXBLAICDNOHU, or ^ and those left out";
 const NODES: &str = "a list of nodes such as 0,2-4";
@@ -15,12 +15,10 @@ fn catchable(text: &str) -> Option<i32> {
     parse::signal_number(text).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
 }
 
-/// A row for a pattern in memory of the debug heap.
-const fn pattern(name: &'static str, doc: &'static str) -> Var {
-    ignored(name, "NAN", doc, "a number of 64 bits, a byte such as 0xA5, or NAN", |_, v| {
-        if v.trim().eq_ignore_ascii_case("nan") { Some(()) } else { memory_size(v, 1).map(drop) }
-    })
-}
+/// A pattern in memory of the debug heap.
+const PATTERN: Form = ("a number of 64 bits, a byte such as 0xA5, or NAN", |v| {
+    if v.trim().eq_ignore_ascii_case("nan") { Some(()) } else { memory_size(v, 1).map(drop) }
+});
 
 /// This part of the table.
 pub(super) const VARS: &[Var] = &[
@@ -71,12 +69,12 @@ pub(super) const VARS: &[Var] = &[
     "a file name", |c, v| put(&mut c.observe.heap_file, Some(Some(v.trim().to_string()))) },
     row! { "GASNET_MALLOCNODES", "*", "debug heap: nodes that write it",
     NODES, |c, v| put(&mut c.observe.heap_nodes, NodeSet::parse(v)) },
-    flag("GASNET_MALLOC_INIT", "no", "accepted, without effect: filling new memory of the debug heap"),
-    pattern("GASNET_MALLOC_INITVAL", "accepted, without effect: with what"),
-    flag("GASNET_MALLOC_CLOBBER", "no", "accepted, without effect: filling freed memory of the debug heap"),
-    pattern("GASNET_MALLOC_CLOBBERVAL", "accepted, without effect: with what"),
-    flag("GASNET_MALLOC_LEAKALL", "no", "accepted, without effect: keeping freed memory of the debug heap"),
-    flag("GASNET_MALLOC_SCANFREED", "no", "accepted, without effect: looking for writes to it"),
+    ignored!(FLAG, "GASNET_MALLOC_INIT", "no", "filling new memory of the debug heap"),
+    ignored!(PATTERN, "GASNET_MALLOC_INITVAL", "NAN", "with what"),
+    ignored!(FLAG, "GASNET_MALLOC_CLOBBER", "no", "filling freed memory of the debug heap"),
+    ignored!(PATTERN, "GASNET_MALLOC_CLOBBERVAL", "NAN", "with what"),
+    ignored!(FLAG, "GASNET_MALLOC_LEAKALL", "no", "keeping freed memory of the debug heap"),
+    ignored!(FLAG, "GASNET_MALLOC_SCANFREED", "no", "looking for writes to it"),
 ];
 
 #[cfg(test)]
