@@ -132,10 +132,14 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         let file = checks.file(&format!("wrong{number}.c"), &text(&[core], "all", &[table]))?;
         checks.refused(&format!("wrong line: {line}"), "error", "gcc", "c99", &["-DGASNET_SEQ"], &file)?;
     }
+    wrong_prototype(checks)
+}
+
+/// A prototype of docs/api with another type must be found, too.
+fn wrong_prototype(checks: &mut Checks) -> Result<()> {
     let wrong = calls(checks.repo, "deck")?.replacen("int check_result", "long check_result", 1);
     let file = checks.file("wrong-prototype.c", &format!("#include <deck.h>\n{wrong}"))?;
-    checks.refused("prototype with another type", "incompatible pointer type", "gcc", "c99", &[], &file)?;
-    Ok(())
+    checks.refused("prototype with another type", "incompatible pointer type", "gcc", "c99", &[], &file)
 }
 
 /// The C text that calls each prototype of docs/api whose pages are of these headers.
