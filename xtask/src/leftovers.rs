@@ -3,10 +3,14 @@
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Directories that other programs use too, and in which files with our names could appear.
@@ -31,7 +35,9 @@ pub struct Marked {
 impl Leftovers {
     pub fn new(target: &Path) -> Result<Leftovers> {
         let target = target.canonicalize().context("the target directory is there")?;
-        let mark = format!("{}.{}", std::process::id(), fastrand::u32(..));
+        // Behind that of whoever started this process, who finds what we leave.
+        let outer = std::env::var("GASNET_CI_MARK").map(|mark| mark + ".").unwrap_or_default();
+        let mark = format!("{outer}{}.{}", std::process::id(), fastrand::u32(..));
         Ok(Leftovers { marked: Marked { mark, target }, temporary: tempfile::tempdir()?, before: our_names() })
     }
 
@@ -46,7 +52,21 @@ impl Leftovers {
                 command.env_remove(name);
             }
         }
-        command.env("GASNET_CI_MARK", &self.marked.mark).env("TMPDIR", self.temporary());
+        self.marked.mark(command).env("TMPDIR", self.temporary());
+    }
+
+    /// What is left, as text: processes, which have three seconds to end and are killed then, and files.
+    pub fn everything(&self) -> String {
+        for _ in 0..30 {
+            if self.marked.processes().is_empty() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        let mut left = self.marked.describe();
+        self.marked.kill();
+        left.extend(self.files().iter().map(|file| format!("{}\n", file.display())));
+        left
     }
 
     /// New files with our names in common directories, and all files in the jobs' own directory. The latter are
@@ -64,15 +84,33 @@ impl Leftovers {
 }
 
 impl Marked {
-    /// Marked processes that are still alive.
+    /// All processes of the runs, of whatever program.
+    pub fn everyone(&self) -> Marked {
+        Marked { mark: self.mark.clone(), target: "/".into() }
+    }
+
+    /// Those of one of the runs, which `mark` marks, of whatever program.
+    pub fn part(&self, number: usize) -> Marked {
+        Marked { mark: format!("{}.{number}", self.mark), target: "/".into() }
+    }
+
+    pub fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("GASNET_CI_MARK", &self.mark)
+    }
+
+    /// Marked processes that are still alive, and those whose mark begins with this one.
     pub fn processes(&self) -> Vec<Pid> {
         let mark = format!("GASNET_CI_MARK={}", self.mark);
+        let is_mark = |variable: &[u8]| {
+            variable.strip_prefix(mark.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'.')
+        };
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         let ours = |number: &i32| {
             // Both files may be unreadable if the process is just ending.
             let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            environment.split(|byte| *byte == 0).any(is_mark)
+                && *number != std::process::id() as i32
                 && fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|file| file.starts_with(&self.target))
         };
         numbers.filter(ours).filter_map(Pid::from_raw).collect()
@@ -83,6 +121,25 @@ impl Marked {
         // A process that has ended meanwhile makes the call fail, which does no harm.
         for pid in self.processes() {
             let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Ends all marked processes: asks them, so that scripts clean up behind them, and kills those that have not ended after five seconds.
+    pub fn end(&self) {
+        let mut asked = BTreeSet::new();
+        for round in 0..100 {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            for pid in left {
+                if round >= 50 {
+                    let _ = kill_process(pid, Signal::KILL); // it may have ended
+                } else if asked.insert(pid.as_raw_nonzero()) {
+                    let _ = kill_process(pid, Signal::TERM);
+                }
+            }
+            thread::sleep(Duration::from_millis(100));
         }
     }
 
@@ -104,6 +161,20 @@ impl Marked {
         }
         text
     }
+}
+
+/// Makes a signal that ends this process remove directories, after `before`.
+pub fn clear_on_signals(directories: Vec<PathBuf>, before: impl Fn() + Send + 'static) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            before();
+            // What cannot be removed is left to the next run.
+            directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
 }
 
 /// Files with our names in common directories. Our own cgroup and directories are elsewhere.

@@ -16,6 +16,7 @@ mod repo;
 mod results;
 mod soak;
 mod symbols;
+mod test;
 mod verdicts;
 
 use clap::{Arg, ArgAction, Command};
@@ -55,6 +56,8 @@ fn command() -> Command {
         .subcommand(netlab::command())
         .subcommand(peers::command())
         .subcommand(compare::command())
+        .subcommand(test::command())
+        .subcommand(test::programs_command())
 }
 
 fn main() -> ExitCode {
@@ -67,6 +70,8 @@ fn main() -> ExitCode {
         Some(("netlab", options)) => netlab::run(&repo, options),
         Some(("bench-peers", options)) => peers::run(&repo, options),
         Some(("compare", options)) => compare::run(&repo, options),
+        Some(("test", options)) => test::run(&repo, options),
+        Some(("programs", options)) => test::run_programs(&repo, options),
         _ => unreachable!("clap demands a subcommand that it knows"),
     });
     match result {

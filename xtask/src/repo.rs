@@ -55,7 +55,8 @@ impl Repo {
         self.library("make_stage")
     }
 
-    fn library(&self, line: &str) -> Result<()> {
+    /// Runs a line of bash with the functions of ci/lib.sh.
+    pub fn library(&self, line: &str) -> Result<()> {
         let status = self.command("bash").args(["-c", &format!(". ci/lib.sh; {line}"), "xtask"]).status()?;
         if !status.success() {
             bail!("{line}: {status}");

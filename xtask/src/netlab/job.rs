@@ -1,8 +1,7 @@
 //! Jobs on hosts, or on this machine alone: how they are started, what they print, and what they leave.
 
 use super::hosts::{Hosts, Network};
-use super::site::clear_on_signals;
-use crate::leftovers::Leftovers;
+use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};

@@ -128,7 +128,7 @@ fn run_command(repo: &Repo, matches: &ArgMatches) -> Result<i32> {
     let network = options::network(matches)?;
     let count = *matches.get_one::<usize>("count").context("clap demands it")?;
     let hosts = Hosts::start(&repo.target, count, &network)?;
-    site::clear_on_signals(vec![hosts.directory.path().into()], || {})?;
+    crate::leftovers::clear_on_signals(vec![hosts.directory.path().into()], || {})?;
     if let Network::Relay(specs, seed) = &network
         && !specs.is_empty()
     {

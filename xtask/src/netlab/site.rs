@@ -2,11 +2,9 @@
 
 use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::{process, thread};
+use std::process;
 
 /// A directory of one run, which is removed when this value is dropped. It is not below /tmp, because hosts have a /tmp of
 /// their own. Hosts need no such care: they end with the process that made them.
@@ -35,20 +33,6 @@ impl Directory {
     pub fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// Makes a signal that ends this process remove directories, after `before`. Hosts end by themselves.
-pub fn clear_on_signals(directories: Vec<PathBuf>, before: impl Fn() + Send + 'static) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            before();
-            // What cannot be removed is left to the next run.
-            directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
-            process::exit(128 + signal);
-        }
-    });
-    Ok(())
 }
 
 impl Drop for Directory {

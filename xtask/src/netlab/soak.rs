@@ -6,7 +6,8 @@ use super::hosts::Network;
 use super::job::{self, Bench, Layout, Outcome};
 use super::options::{link, seed, seed_of, specs};
 use super::spec::Spec;
-use crate::repo::{Repo, outcome};
+use crate::repo::Repo;
+use crate::test::Rows;
 use anyhow::{Context, Result, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 /// What the links do unless `--link` says something else.
 const FAULTS: &str = "delay=1ms,loss=1%,reorder=1%,dup=1%,cut=1s/20s";
 
-/// The programs. Their arguments are those of ci/programs.sh.
+/// The programs. Their arguments are those of ci/rows/programs.toml.
 const PROGRAMS: [&str; 26] = [
     "testam",
     "testcore",
@@ -148,13 +149,11 @@ pub fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
     found
 }
 
-/// The arguments of the programs, as ci/programs.sh has them.
+/// The arguments of the programs, as ci/rows/programs.toml has them.
 fn arguments(repo: &Repo) -> Result<BTreeMap<&'static str, Vec<String>>> {
-    let script = ". ci/programs.sh; for name; do printf '%s\\n' \"$(arguments_of \"$name\")\"; done";
-    let (good, text) = outcome(repo.command("bash").args(["-c", script, "xtask"]).args(PROGRAMS))?;
-    ensure!(good, "cannot read ci/programs.sh: {text}");
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
-    let mut all: BTreeMap<_, Vec<String>> = PROGRAMS.into_iter().zip(text.lines().map(words)).collect();
+    let rows = Rows::read(repo)?;
+    let words = |name| rows.arguments(name).split_whitespace().map(str::to_owned).collect();
+    let mut all: BTreeMap<_, Vec<String>> = PROGRAMS.into_iter().map(|name| (name, words(name))).collect();
     all.insert(EXIT, EXIT_ARGUMENTS.map(str::to_owned).to_vec());
     all.extend(SHORTER.map(|(name, words)| (name, words.iter().map(|word| (*word).to_owned()).collect())));
     Ok(all)

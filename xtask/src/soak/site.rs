@@ -2,11 +2,9 @@
 
 use super::plan::Plan;
 use super::program::Program;
-use crate::leftovers::Leftovers;
+use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, anyhow, bail};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, process, thread};
@@ -70,17 +68,10 @@ impl Site {
         let marked = self.leftovers.marked.clone();
         let directories = [self.work.path().to_path_buf(), self.leftovers.temporary().to_path_buf()];
         let group = self.group.as_ref().map(|group| group.0.clone());
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        thread::spawn(move || {
-            if signals.forever().next().is_some() {
-                marked.kill();
-                // Directories that cannot be removed stay, because the process ends anyway.
-                directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
-                group.iter().for_each(|group| drop(fs::remove_dir(group)));
-                process::exit(130);
-            }
-        });
-        Ok(())
+        clear_on_signals(directories.to_vec(), move || {
+            marked.kill();
+            group.iter().for_each(|group| drop(fs::remove_dir(group)));
+        })
     }
 }
 
