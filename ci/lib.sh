@@ -191,9 +191,24 @@ make_timed_stage() {
   make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
+# Builds the developers' commands: $xtask is cargo xtask.
+xtask=$target/debug/xtask
+make_xtask() { cargo_build "xtask" --quiet --package xtask || not_built "the build of xtask"; }
+
+# Runs C programs: lines PROGRAM|NODES|HOW|ENVIRONMENT|AGAIN on standard input, as cargo xtask programs --help says. Prints what failed, and adds to
+# passed and failed. Status 0 if nothing failed.
+run_programs() { # [OPTION...]
+  local log
+  log=$("$xtask" programs --run "$@")
+  grep -v '^programs: ' <<<"$log"
+  [[ $log =~ 'programs: '([0-9]+)' passed, '([0-9]+)' failed'$ ]] || { failed=$((failed + 1)); return 1; }
+  passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+  [ "${BASH_REMATCH[2]}" = 0 ]
+}
+
 # The rest finds anything that a run leaves behind. An environment variable, which its processes inherit, marks a run.
 mark_runs() {
-  export GASNET_CI_MARK=$$.$RANDOM
+  export GASNET_CI_MARK=${GASNET_CI_MARK:+$GASNET_CI_MARK.}$$.$RANDOM
   TMPDIR=$(mktemp -d) || die "no temporary directory"
   export TMPDIR
   trap 'stop_runs; rm -rf "$TMPDIR"' EXIT

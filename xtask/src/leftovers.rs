@@ -9,9 +9,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
+
+#[path = "../../testkit/marked.rs"]
+mod marked;
+
+/// The variable that marks a run; ci/lib.sh has the same.
+const MARK: &str = "GASNET_CI_MARK";
 
 /// Directories that other programs use too, and in which files with our names could appear.
 const COMMON: [&str; 4] = ["/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"];
@@ -36,7 +43,7 @@ impl Leftovers {
     pub fn new(target: &Path) -> Result<Leftovers> {
         let target = target.canonicalize().context("the target directory is there")?;
         // Behind that of whoever started this process, who finds what we leave.
-        let outer = std::env::var("GASNET_CI_MARK").map(|mark| mark + ".").unwrap_or_default();
+        let outer = std::env::var(MARK).map(|mark| mark + ".").unwrap_or_default();
         let mark = format!("{outer}{}.{}", std::process::id(), fastrand::u32(..));
         Ok(Leftovers { marked: Marked { mark, target }, temporary: tempfile::tempdir()?, before: our_names() })
     }
@@ -95,25 +102,15 @@ impl Marked {
     }
 
     pub fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env("GASNET_CI_MARK", &self.mark)
+        command.env(MARK, &self.mark)
     }
 
     /// Marked processes that are still alive, and those whose mark begins with this one.
     pub fn processes(&self) -> Vec<Pid> {
-        let mark = format!("GASNET_CI_MARK={}", self.mark);
-        let is_mark = |variable: &[u8]| {
-            variable.strip_prefix(mark.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'.')
-        };
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let ours = |number: &i32| {
-            // Both files may be unreadable if the process is just ending.
-            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(is_mark)
-                && *number != std::process::id() as i32
-                && fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|file| file.starts_with(&self.target))
-        };
-        numbers.filter(ours).filter_map(Pid::from_raw).collect()
+        let is_ours =
+            |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|file| file.starts_with(&self.target));
+        let pids = marked::processes(MARK, &self.mark).into_iter();
+        pids.filter(is_ours).filter_map(Pid::from_raw).collect()
     }
 
     /// Kills all marked processes.
@@ -163,11 +160,22 @@ impl Marked {
     }
 }
 
+/// Set when a signal has come that ends this process.
+static ENDING: OnceLock<()> = OnceLock::new();
+
+/// Returns unless this process is ending. What comes next would be started behind the back of whoever ends it, or be told as a failure.
+pub fn go_on() {
+    while ENDING.get().is_some() {
+        thread::park();
+    }
+}
+
 /// Makes a signal that ends this process remove directories, after `before`.
 pub fn clear_on_signals(directories: Vec<PathBuf>, before: impl Fn() + Send + 'static) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            ENDING.get_or_init(|| ());
             before();
             // What cannot be removed is left to the next run.
             directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));

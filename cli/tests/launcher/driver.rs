@@ -14,6 +14,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[path = "../../../testkit/marked.rs"]
+mod marked;
+
 /// The variable with the script for the node program.
 pub const NODE: &str = "SCI_TEST_NODE";
 const TAG: &str = "SCI_TEST_TAG";
@@ -464,14 +467,8 @@ fn kill(victim: Victim, supervisor: i32, tag: &str) {
 }
 
 fn processes_with(tag: &str) -> Vec<(i32, String)> {
-    let entry = format!("{TAG}={tag}");
-    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|d| d.file_name().to_str()?.parse().ok());
-    let tagged = |pid: &i32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|b| *b == 0).any(|variable| variable == entry.as_bytes())
-    };
     let name = |pid: i32| (pid, fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default());
-    processes.filter(tagged).map(name).collect()
+    marked::processes(TAG, tag).into_iter().map(name).collect()
 }
 
 fn tag() -> String {

@@ -127,3 +127,28 @@ fn stay(marked: &Marked) -> Option<String> {
     marked.kill();
     Some(format!("left over: {}", left.trim_end().replace('\n', "; ")))
 }
+
+#[test]
+fn all_lines_of_scenarios_are_understood() {
+    let repo = Repo::find().unwrap();
+    for row in super::rows::Rows::read(&repo).unwrap().builds.scenarios {
+        let lines = super::scenarios::lines(&repo, &row.0).unwrap();
+        assert!(!lines.is_empty());
+        for check in lines.iter().flat_map(|line| line.checks.split(" ;; ")) {
+            check_output(&check.replace("{n}", "2").replace("{last}", "1"), "").unwrap();
+        }
+    }
+}
+
+#[test]
+fn checks_find_what_is_printed() {
+    let wrong = |check: &str| check_output(check, "one\ntwo two\n").unwrap();
+    for right in ["-", "^one$", "!three", "3*one|two", "0*four"] {
+        assert_eq!(wrong(right), None);
+    }
+    for (check, said) in
+        [("^two$", "not found: ^two$"), ("!t.o", "found t.o"), ("2*one|two", "3 times, not 2: one|two")]
+    {
+        assert_eq!(wrong(check).as_deref(), Some(said));
+    }
+}

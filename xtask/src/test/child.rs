@@ -1,5 +1,6 @@
 //! Processes that are waited for, with the time of the processors that they and their children took.
 
+use crate::leftovers::go_on;
 use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -23,6 +24,7 @@ impl Ended {
 }
 
 pub fn run(command: &mut Command) -> Result<Ended> {
+    go_on();
     let begin = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     let pid = Pid::from_child(&child);
@@ -32,6 +34,7 @@ pub fn run(command: &mut Command) -> Result<Ended> {
     {}
     let (seconds, processors) = (begin.elapsed().as_secs_f64(), processors(pid));
     let status = child.wait()?;
+    go_on();
     Ok(Ended { status: status.code().unwrap_or(128 + status.signal().unwrap_or_default()), seconds, processors })
 }
 

@@ -6,11 +6,12 @@ use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
-use std::{env, fs};
+use std::{env, fs, process};
 
 /// A row of ci/sections.txt: a section that a run without arguments may leave out.
 pub struct Optional {
@@ -108,8 +109,11 @@ impl Lanes {
         if is_low {
             command.args(["-n", "19", "env", "CI_LIMIT=5400"]);
         }
-        command.arg(env::current_exe()?).args(["test", "--section", name]).arg(&file).args(&test.arguments);
-        test.leftovers.mark(&mut command);
+        // This program, even if cargo has put another one in its place meanwhile.
+        let program = format!("/proc/{}/exe", process::id());
+        command.args([&program, "test", "--section", name]).arg(&file).args(&test.arguments);
+        // Ctrl-C comes to this process alone, which ends all others.
+        test.leftovers.mark(command.process_group(0));
         if self.done.lock().unwrap().contains_key("stage") {
             command.env("CI_STAGED", &test.repo.stage);
         }

@@ -3,6 +3,7 @@
 mod cases;
 mod child;
 mod lanes;
+#[cfg(test)]
 mod pairs;
 mod plan;
 mod pool;

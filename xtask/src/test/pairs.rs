@@ -1,7 +1,8 @@
-//! Whether the tables of ci/rows/builds.toml with `pairs` have them, and each program meets every setting.
+//! Tests of the rows: the tables of ci/rows/builds.toml with `pairs` have them, each program meets every setting, and turns are short.
 
 use super::plan::takes_part;
-use super::rows::{Build, Row, Table};
+use super::rows::{Build, Row, Rows, Table};
+use crate::repo::Repo;
 use std::collections::BTreeSet;
 
 /// Values of the dimensions of a run, in this order.
@@ -15,8 +16,9 @@ type Values = [String; 8];
 fn dimensions(row: &Row) -> Vec<Values> {
     let mut all = Vec::new();
     for build in Build::all(&row.0) {
-        let either = |word: &str, other: &str| String::from(if build.has(word) { word } else { other });
-        let segment = if build.has("large") { "large".into() } else { either("everything", "fast") };
+        let has = |word: &str| build.words.iter().any(|own| own == word);
+        let either = |word: &str, other: &str| String::from(if has(word) { word } else { other });
+        let segment = if has("large") { "large".into() } else { either("everything", "fast") };
         for nodes in row.1.split(' ') {
             let many = nodes.parse().is_ok_and(|nodes: usize| nodes > 4);
             let nodes = if many { "many" } else { nodes };
@@ -71,45 +73,47 @@ fn values<'a>(rows: impl Iterator<Item = &'a Row>) -> BTreeSet<String> {
     runs.flat_map(|run| (0..run.len()).map(|at| name(at, &run[at])).collect::<Vec<_>>()).collect()
 }
 
-/// One text for each check: nothing, or what is missing.
-pub fn check(tables: &[Table]) -> Vec<String> {
-    let mut found = Vec::new();
+/// What is missing in a table, as text.
+fn check(table: &Table) -> String {
+    let mut found = String::new();
     let mut judge = |what: String, lacks: BTreeSet<String>| {
-        let lines = Vec::from_iter(lacks).join("\n    ");
-        found.push(if lines.is_empty() { lines } else { format!("FAILED: pairs: {what}:\n    {lines}") });
+        found.extend(lacks.iter().map(|value| format!("{} {what}: {value}\n", table.name)));
     };
-    for table in tables.iter().filter(|table| !table.pairs.is_empty()) {
-        judge(format!("{} lacks", table.name), missing(table));
-        for place in 0..table.share {
-            let part = table.rows.iter().enumerate().filter(|(at, _)| takes_part(*at, place, table.share));
-            let mut lacks = &values(table.rows.iter()) - &values(part.map(|(_, row)| row));
-            lacks.retain(|value| !table.shared_out.iter().any(|environment| *value == name(ENVIRONMENT, environment)));
-            judge(format!("programs at place {place} do not meet, of {}", table.name), lacks);
-        }
+    judge("lacks".into(), missing(table));
+    for place in 0..table.share {
+        let part = table.rows.iter().enumerate().filter(|(at, _)| takes_part(*at, place, table.share));
+        let mut lacks = &values(table.rows.iter()) - &values(part.map(|(_, row)| row));
+        lacks.retain(|value| !table.shared_out.iter().any(|environment| *value == name(ENVIRONMENT, environment)));
+        judge(format!("has, and programs at place {place} do not meet"), lacks);
     }
     found
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::rows::Rows;
-    use super::*;
-    use crate::repo::Repo;
-
-    #[test]
-    fn a_table_without_one_of_its_rows_lacks_pairs() {
-        let mut rows = Rows::read(&Repo::find().unwrap()).unwrap();
-        assert!(check(&rows.builds.c).iter().all(String::is_empty));
-        // No other row has clang's shared library of segment mode large under these settings.
-        rows.builds.c[0].rows.retain(|row| row.0 != "parsync clang large");
-        let found = check(&rows.builds.c);
-        assert!(found[0].contains("lacks") && found[0].contains("mode=parsync compiler=clang"), "{found:?}");
+#[test]
+fn tables_have_all_pairs_and_programs_meet_all_settings() {
+    let mut rows = Rows::read(&Repo::find().unwrap()).unwrap();
+    let tables: Vec<&mut Table> = rows.builds.c.iter_mut().filter(|table| !table.pairs.is_empty()).collect();
+    assert_eq!(tables.len(), 2);
+    for table in tables {
+        let found = check(table);
+        assert!(found.is_empty(), "{found}");
+        table.rows.retain(|row| row.0 != "parsync clang large");
+        assert!(check(table).contains("lacks: mode=parsync compiler=clang\n"));
     }
+}
 
-    #[test]
-    fn three_turns_in_a_row_try_all_rows() {
-        for (row, place) in (0..40).flat_map(|row| (0..12).map(move |place| (row, place))) {
-            assert!((place..place + 3).any(|place| takes_part(row, place, 3)));
-        }
+#[test]
+fn three_turns_in_a_row_try_all_rows() {
+    for (row, place) in (0..40).flat_map(|row| (0..12).map(move |place| (row, place))) {
+        assert!((place..place + 3).any(|place| takes_part(row, place, 3)));
+    }
+}
+
+#[test]
+fn no_turn_takes_more_than_600_seconds() {
+    let rows = super::lanes::optional(&Repo::find().unwrap()).unwrap();
+    for turn in 0..3 {
+        let sum: usize = rows.iter().filter(|row| row.turn == turn).map(|row| row.seconds).sum();
+        assert!((1..=600).contains(&sum), "turn {turn} of ci/sections.txt takes {sum} seconds");
     }
 }

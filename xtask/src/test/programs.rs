@@ -60,8 +60,8 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     let number = |name: &str| options.get_one::<u64>(name).copied();
     let slots = number("slots").map_or(repo.cores, |slots| slots as usize);
     let leftovers = Leftovers::new(&repo.target)?;
-    let marked = leftovers.marked.clone();
-    clear_on_signals(vec![leftovers.temporary().into()], move || marked.kill())?;
+    let runs = leftovers.marked.everyone();
+    clear_on_signals(vec![leftovers.temporary().into()], move || runs.end())?;
     let outcomes = pool(slots, &lines, weight, |line| {
         let (program, how, environment) = (Path::new(&line.fields[0]), &line.fields[2], &line.fields[3]);
         let start = Start { program, nodes: line.nodes, how, environment, limit: number("limit").unwrap_or(RUN_LIMIT) };

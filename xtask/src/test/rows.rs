@@ -107,7 +107,7 @@ fn read<T: DeserializeOwned>(repo: &Repo, path: &str) -> Result<T> {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Build {
     pub mode: String,
-    words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 impl Build {
@@ -121,10 +121,6 @@ impl Build {
         let mut words: Vec<String> = words.into_iter().filter(|word| !is_default(word)).map(str::to_owned).collect();
         words.sort_by_key(|word| rank(word).unwrap_or(usize::MAX));
         modes.into_iter().map(|mode| Build { mode: mode.into(), words: words.clone() }).collect()
-    }
-
-    pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|own| own == word)
     }
 
     /// The options of ci/c-tests for it.

@@ -7,8 +7,7 @@ use super::plan::Run;
 use super::pool::pool;
 use super::program::{self, RUN_LIMIT, Start};
 use super::rows::{Build, Scenarios, Steps, Table};
-use super::{pairs, scenarios};
-use crate::leftovers::Leftovers;
+use super::scenarios;
 use anyhow::{Context, Result};
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,17 +18,12 @@ use std::process::Command;
 pub struct Section<'a> {
     test: &'a Test,
     name: &'a str,
-    leftovers: Leftovers,
-    pub passed: usize,
-    pub failed: usize,
+    passed: usize,
+    failed: usize,
 }
 
-impl<'a> Section<'a> {
-    pub fn new(test: &'a Test, name: &'a str) -> Result<Section<'a>> {
-        Ok(Section { test, name, leftovers: Leftovers::new(&test.repo.target)?, passed: 0, failed: 0 })
-    }
-
-    pub fn run(&mut self, steps: &Steps) -> Result<()> {
+impl Section<'_> {
+    fn run(&mut self, steps: &Steps) -> Result<()> {
         if !steps.root.is_empty() && !rustix::process::getuid().is_root() {
             println!("{}: not tried: it takes root {}", self.name, steps.root);
             return Ok(());
@@ -45,7 +39,6 @@ impl<'a> Section<'a> {
         }
         let rows = &self.test.rows;
         match self.name {
-            "fmt" => self.rows()?,
             "stage" => {
                 let made = self.test.repo.make_stage();
                 self.count(made.err().map(|error| format!("FAILED: {error:#}")).unwrap_or_default());
@@ -79,7 +72,7 @@ impl<'a> Section<'a> {
     /// A command of bash, with a limit of time.
     fn command(&self, line: &str) -> Command {
         let mut command = self.test.repo.command("timeout");
-        self.leftovers.mark(command.args(["-k", "5", &self.test.limit.to_string(), "bash", "-c", line]));
+        self.test.leftovers.mark(command.args(["-k", "5", &self.test.limit.to_string(), "bash", "-c", line]));
         command.env("stage", &self.test.repo.stage);
         command
     }
@@ -144,30 +137,9 @@ impl<'a> Section<'a> {
 
     /// After each group of runs nothing of them may be left. Removes anything that is, so that the next group is judged by itself.
     fn nothing_left(&mut self, of: &str) {
-        let left = self.leftovers.everything();
+        let left = self.test.leftovers.everything();
         let said = || format!("FAILED: left behind by {of}:\n{}", last_lines(&left, 60, usize::MAX, "    "));
         self.count(if left.is_empty() { String::new() } else { said() });
-    }
-
-    /// Whether the tables of builds have every pair, and each turn of ci/sections.txt fits.
-    fn rows(&mut self) -> Result<()> {
-        for failed in pairs::check(&self.test.rows.builds.c) {
-            self.count(failed);
-        }
-        for turn in 0..3 {
-            let sum: usize = super::lanes::optional(&self.test.repo)?
-                .iter()
-                .filter(|row| row.turn == turn)
-                .map(|row| row.seconds)
-                .sum();
-            let fits = (1..=600).contains(&sum);
-            self.count(if fits {
-                String::new()
-            } else {
-                format!("FAILED: turn {turn} of ci/sections.txt takes {sum} seconds, not 600")
-            });
-        }
-        Ok(())
     }
 
     // --- C programs ---
@@ -193,7 +165,7 @@ impl<'a> Section<'a> {
         }
         self.build(runs.iter().map(|run| (run.build.clone(), run.program.clone())))?;
         let runs = if is_run { Vec::from_iter(runs) } else { Vec::new() };
-        let leftovers = &self.leftovers;
+        let leftovers = &test.leftovers;
         let outcomes = pool(
             test.slots,
             &runs,
@@ -225,10 +197,8 @@ impl<'a> Section<'a> {
             if table.title == "ThreadSanitizer" {
                 match self.thread_way()? {
                     Ok(way) => {
-                        runs = runs
-                            .into_iter()
-                            .map(|run| Run { environment: run.environment.clone() + way, ..run })
-                            .collect()
+                        let behind = |run: Run| Run { environment: run.environment.clone() + way, ..run };
+                        runs = runs.into_iter().map(behind).collect();
                     }
                     Err(why) => {
                         println!("ThreadSanitizer is not tried: {why}");
@@ -252,7 +222,7 @@ impl<'a> Section<'a> {
     /// than 28 random bits, address randomisation may have used them.
     fn thread_way(&self) -> Result<Result<&'static str, String>> {
         let bits = fs::read_to_string("/proc/sys/vm/mmap_rnd_bits").unwrap_or_default();
-        let plain = self.leftovers.temporary().join("plain");
+        let plain = self.test.leftovers.temporary().join("plain");
         let line = format!("gcc -fsanitize=thread -x c - -o {0} <<<'int main(void) {{ return 0; }}'", plain.display());
         let (built, mut why) = logged(&mut self.command(&line))?;
         let mut starts = |before: &str| -> Result<bool> {
@@ -303,10 +273,10 @@ impl<'a> Section<'a> {
                 groups.iter().flatten().for_each(|case| println!("{}: {words}| {}", row.0, case.describe()));
                 continue;
             }
-            let scratch = tempfile::tempdir_in(self.leftovers.temporary())?;
+            let scratch = tempfile::tempdir_in(test.leftovers.temporary())?;
             let site = Site {
                 repo: &test.repo,
-                leftovers: &self.leftovers,
+                leftovers: &test.leftovers,
                 directory: test.repo.target.join("c-tests").join(row.build()?.directory()),
                 folder: test.repo.root.join("c-tests").join(&row.0),
                 scratch: scratch.path(),
@@ -351,10 +321,9 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Runs section `name` of the arguments, in this process.
+/// Runs a section in this process. Returns how many checks passed and failed.
 pub fn body(test: &Test, name: &str) -> Result<(usize, usize)> {
-    let steps = &test.rows.sections.section[name];
-    let mut section = Section::new(test, name)?;
-    section.run(steps)?;
+    let mut section = Section { test, name, passed: 0, failed: 0 };
+    section.run(&test.rows.sections.section[name])?;
     Ok((section.passed, section.failed))
 }
