@@ -51,9 +51,9 @@ fn missing(table: &Table) -> BTreeSet<String> {
     let values = |dimension: usize| runs.iter().map(|run| run[dimension].clone()).collect::<BTreeSet<String>>();
     let mut wanted = Vec::new();
     let mut lacks = BTreeSet::new();
-    for a in 0..DIMENSIONS.len() {
+    for (a, dimension) in DIMENSIONS.iter().enumerate() {
         if values(a).len() < if a < 2 { 3 } else { 2 } {
-            lacks.insert(format!("not all values of {}", DIMENSIONS[a]));
+            lacks.insert(format!("not all values of {dimension}"));
         }
         for b in (a + 1..DIMENSIONS.len()).filter(|b| (a, *b) != (NODES, ENVIRONMENT)) {
             wanted.extend(values(a).iter().flat_map(|x| values(b).into_iter().map(move |y| (a, x.clone(), b, y))));
