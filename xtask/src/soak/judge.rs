@@ -26,13 +26,15 @@ pub fn verdict(plan: &Plan, run: &Run, limit: Duration) -> Vec<String> {
     let Some(status) = run.status else { return wrong };
     if status == 0 {
         let end = match plan.program {
-            Program::Soak => "^testsoak: node [0-9]+/[0-9]+: PASS",
-            Program::Mixed => r"^[0-9]+> done\.$",
-            Program::Death => "^deck-testdeath: node [0-9]+/[0-9]+: PASS",
+            Program::Mixed => r"^[0-9]+> done\.$".into(),
+            program => format!("^{}: node [0-9]+/[0-9]+: PASS", program.name()),
         };
-        let passes = run.out.lines().filter(|line| matches(end, line)).count();
+        let passes = run.out.lines().filter(|line| matches(&end, line)).count();
         if passes != plan.nodes {
             wrong.push(format!("status 0, but {passes} nodes passed"));
+        }
+        if matches!(plan.program, Program::Listed(program) if !program.noise) && !run.err.is_empty() {
+            wrong.push("lines on stderr".into());
         }
         return wrong;
     }
@@ -109,6 +111,19 @@ mod tests {
         assert_eq!(verdict(&plan, &run(0, "1> done.\n", ""), LIMIT), ["status 0, but 1 nodes passed"]);
         let bad = "1> ERROR: seed 5, line 3: same(a, b): a get\n0> done.\n1> done.\n";
         assert_eq!(verdict(&plan, &run(0, bad, ""), LIMIT), ["wrong data"]);
+    }
+
+    #[test]
+    fn a_listed_program_prints_on_stderr_only_if_it_makes_refused_calls() {
+        let plan = |noise| Plan {
+            program: Program::Listed(super::super::program::Listed::of("testbad", "", noise)),
+            nodes: 1,
+            trouble: Trouble::None,
+            ..CASES[0].plan()
+        };
+        let end = run(0, "testbad: node 0/1: PASS (5 checks)\n", "refused\n");
+        assert_eq!(verdict(&plan(true), &end, LIMIT), [""; 0]);
+        assert_eq!(verdict(&plan(false), &end, LIMIT), ["lines on stderr"]);
     }
 
     #[test]

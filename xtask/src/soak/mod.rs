@@ -6,6 +6,7 @@
 //! must end with the right answer. The same seed makes the same plan: program, nodes, settings, fault, moment.
 //!
 //! `--ex` runs the mix of GASNet-EX instead, without faults unless kinds are named: over seeds, modes, nodes and settings.
+//! `--rounds` repeats the C programs of ci/rows/programs.toml, and `--kills` kills some that never end, to find what fails once in many times.
 //! `--deaths` kills a sender, the owner or a borrower of a mail box at any moment.
 
 mod cases;
@@ -21,13 +22,14 @@ mod tally;
 pub use options::command;
 
 use crate::repo::Repo;
+use crate::test::Rows;
 use anyhow::Result;
 use clap::ArgMatches;
 use job::Run;
 use judge::verdict;
 use options::{Extent, Options};
 use plan::{Kind, Plan};
-use program::Program;
+use program::{FLOODS, Listed, Program};
 use site::Site;
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -36,7 +38,12 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let options = Options::of(matches);
     repo.set_up("gcc")?;
     repo.make_stage()?;
-    let site = Site::prepare(repo, options.program)?;
+    let rows = Rows::read(repo)?;
+    let listed: Vec<&Listed> =
+        rows.names("core")?.map(|name| Listed::of(name, rows.arguments(name), rows.is_noisy(name))).collect();
+    let floods: Vec<&Listed> = FLOODS.into_iter().map(|(name, arguments)| Listed::of(name, arguments, false)).collect();
+    let wanted = matches!(options.extent, Extent::Rounds(..)).then_some(&listed[..]);
+    let site = Site::prepare(repo, options.program, wanted)?;
     let kinds = kinds(&options, &site);
     let start = Instant::now();
     let mut tally = Tally::default();
@@ -55,13 +62,20 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         Extent::Time(_) => {}
         Extent::Runs(runs) => left = runs,
         Extent::Only(run) => (number, left) = (run, 1),
+        Extent::Rounds(rounds, kills) => left = rounds * listed.len() as u64 + kills,
     }
     let until = match options.extent {
         Extent::Time(time) => time,
         _ => Duration::MAX,
     };
     while left > 0 && start.elapsed() < until {
-        let plan = Plan::make(options.program, options.seed, number, &kinds);
+        let plan = match options.extent {
+            Extent::Rounds(rounds, _) => match number.checked_div(listed.len() as u64) {
+                Some(round) if round < rounds => Plan::listed(listed[number as usize % listed.len()], number, round),
+                _ => Plan::killed(&floods, options.seed, number),
+            },
+            _ => Plan::make(options.program, options.seed, number, &kinds),
+        };
         let run = job::run(&site, &plan, options.limit)?;
         let wrong = verdict(&plan, &run, options.limit);
         tally.count(&plan, &run, &wrong);
@@ -70,8 +84,12 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
             Program::Soak => "",
             Program::Mixed => "--ex ",
             Program::Death => "--deaths ",
+            Program::Listed(_) => "",
         };
-        let again = format!("{ex}--seed {} --only {number}{words}", options.seed);
+        let again = match options.extent {
+            Extent::Rounds(rounds, kills) => format!("--rounds {rounds} --kills {kills} --seed {}", options.seed),
+            _ => format!("{ex}--seed {} --only {number}{words}", options.seed),
+        };
         print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
         if let Extent::Only(_) = options.extent {
             println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
@@ -98,6 +116,7 @@ fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
         Program::Soak => plan::WEIGHTS.to_vec(),
         Program::Mixed => vec![Kind::None],
         Program::Death => vec![Kind::Kill],
+        Program::Listed(_) => Vec::new(),
     };
     if site.group.is_none() && kinds.contains(&Kind::Cgroup) {
         println!("no cgroup can be made here: no runs under its limit");

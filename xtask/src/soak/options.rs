@@ -12,6 +12,8 @@ pub enum Extent {
     Time(Duration),
     Runs(u64),
     Only(u64),
+    /// So many rounds of the programs of ci/rows/programs.toml, then so many kills.
+    Rounds(u64, u64),
 }
 
 pub struct Options {
@@ -34,7 +36,11 @@ pub fn command() -> Command {
         .arg(Arg::new("minutes").value_name("MINUTES").value_parser(value_parser!(u64)).help("how long"))
         .arg(number("runs").help("so many runs, however long they take"))
         .arg(number("only").help("this run of the seed"))
-        .group(ArgGroup::new("extent").args(["minutes", "runs", "only"]).required(true))
+        .arg(number("rounds").conflicts_with_all(["cases", "ex", "deaths", "kind"]).help(
+            "so many times each C program on 4 nodes, by turns in SEQ, PARSYNC (a debug build) and PAR, forked and launched",
+        ))
+        .arg(number("kills").requires("rounds").help("then so many jobs that are hit by SIGKILL at a random moment"))
+        .group(ArgGroup::new("extent").args(["minutes", "runs", "only", "rounds"]).required(true))
         .arg(number("seed").help("what the plans are made of; chosen and told if it is not given"))
         .arg(
             Arg::new("ex")
@@ -83,9 +89,10 @@ pub fn command() -> Command {
 impl Options {
     pub fn of(matches: &ArgMatches) -> Options {
         let number = |name: &str| matches.get_one::<u64>(name).copied();
-        let extent = match (number("only"), number("runs")) {
-            (Some(run), _) => Extent::Only(run),
-            (_, Some(runs)) => Extent::Runs(runs),
+        let extent = match (number("only"), number("runs"), number("rounds")) {
+            (Some(run), ..) => Extent::Only(run),
+            (_, Some(runs), _) => Extent::Runs(runs),
+            (.., Some(rounds)) => Extent::Rounds(rounds, number("kills").unwrap_or(0)),
             _ => Extent::Time(Duration::from_secs(60 * number("minutes").unwrap_or(0))),
         };
         let names = matches.get_many::<String>("kind").into_iter().flatten();

@@ -1,6 +1,6 @@
 //! Everything that a run does. It is made from the seed and the number of the run alone.
 
-use super::program::{Program, ROLES, one};
+use super::program::{Listed, Program, ROLES, one};
 use fastrand::Rng;
 
 /// Families of faults, as `--kind` names them.
@@ -152,12 +152,15 @@ const CALLS: [&str; 21] = [
 const DELAYED: [&str; 9] =
     ["mmap", "futex_wait", "futex_wake", "membarrier", "pwrite", "fork", "syscall", "poll", "fcntl"];
 
+/// Plans of neighbouring runs must differ, so the generator's start differs in all bits.
+fn random_of(seed: u64, number: u64) -> Rng {
+    Rng::with_seed((seed ^ number.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
 impl Plan {
     /// The plan of run `number`.
     pub fn make(program: Program, seed: u64, number: u64, kinds: &[Kind]) -> Plan {
-        // Plans of neighbouring runs must differ, so the generator's start differs in all bits.
-        let start = (seed ^ number.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let random = &mut Rng::with_seed(start);
+        let random = &mut random_of(seed, number);
         let kind = one(random, kinds);
         let mut plan = Plan {
             program,
@@ -174,6 +177,25 @@ impl Plan {
         plan
     }
 
+    /// The plan of run `number` of --rounds: each program of the list, by turns of builds and starts.
+    pub fn listed(program: &'static Listed, number: u64, round: u64) -> Plan {
+        let program = Program::Listed(program);
+        let plan = Plan::make(program, 0, number, &[Kind::None]);
+        let how = [How::Fork, How::Launcher][round as usize % 2];
+        Plan { how, build: program.builds()[round as usize % 3], settings: Vec::new(), ..plan }
+    }
+
+    /// The plan of run `number` of --kills: SIGKILL at a random moment for one node, the launcher, or everything at once.
+    pub fn killed(floods: &[&'static Listed], seed: u64, number: u64) -> Plan {
+        // Not the generator of `make`: else the start would say which nodes are hit.
+        let random = &mut random_of(!seed, number);
+        let plan = Plan::make(Program::Listed(one(random, floods)), seed, number, &[Kind::None]);
+        let node = random.usize(..plan.nodes);
+        let victim = one(random, &[Victim::Node(node), Victim::Launcher, Victim::Everything]);
+        let trouble = Trouble::Kill { signal: "KILL", victim, delay: random.u64(..700) };
+        Plan { trouble, settings: Vec::new(), ..plan }
+    }
+
     fn role(&self) -> (&'static str, usize) {
         ROLES[self.program_seed as usize % ROLES.len()]
     }
@@ -181,6 +203,7 @@ impl Plan {
     /// The program's arguments.
     pub fn arguments(&self) -> Vec<String> {
         match (self.program, &self.trouble) {
+            (Program::Listed(program), _) => program.arguments.split_whitespace().map(str::to_owned).collect(),
             (Program::Death, _) => vec![self.role().0.into(), i32::MAX.to_string(), self.rounds.to_string()],
             (_, Trouble::Close(argument)) => {
                 vec![self.program_seed.to_string(), self.rounds.to_string(), (*argument).into()]
@@ -306,6 +329,9 @@ impl Plan {
                 let ways = if self.settings.contains(&"GASNET_SCI_EXTENDED=ref") { "ref" } else { "native" };
                 format!("none: {} {ways}", self.build)
             }
+            Trouble::None if matches!(self.program, Program::Listed(_)) => {
+                format!("none: {} {:?}", self.build, self.how)
+            }
             Trouble::Kill { .. } if self.program == Program::Death => {
                 format!("killed as {}, messages of {} bytes", self.role().0, self.rounds)
             }
@@ -362,8 +388,9 @@ fn settings(random: &mut Rng) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::LENGTHS;
+    use super::super::program::{FLOODS, LENGTHS};
     use super::*;
+    use std::collections::BTreeSet;
 
     const PROGRAMS: [Program; 2] = [Program::Soak, Program::Mixed];
 
@@ -387,9 +414,26 @@ mod tests {
 
     #[test]
     fn every_role_dies_with_messages_of_every_length() {
-        let rows: std::collections::BTreeSet<String> =
+        let rows: BTreeSet<String> =
             (0..200).map(|number| Plan::make(Program::Death, 7, number, &[Kind::Kill]).row()).collect();
         assert_eq!(rows.len(), ROLES.len() * LENGTHS.len(), "{rows:?}");
+    }
+
+    #[test]
+    fn rounds_take_turns_and_every_flood_and_victim_is_hit() {
+        let program = Listed::of("testam", "20 4096", false);
+        let ways: BTreeSet<String> = (0..6).map(|round| Plan::listed(program, round, round).row()).collect();
+        assert_eq!(ways.len(), 6, "{ways:?}");
+        let floods: Vec<&Listed> =
+            FLOODS.into_iter().map(|(name, arguments)| Listed::of(name, arguments, false)).collect();
+        let hits: BTreeSet<String> = (0..300)
+            .map(|number| Plan::killed(&floods, 7, number))
+            .map(|plan| match plan.trouble {
+                Trouble::Kill { victim, .. } => format!("{} {:?} {victim:?}", plan.arguments().join(" "), plan.how),
+                _ => unreachable!("it kills"),
+            })
+            .collect();
+        assert_eq!(hits.len(), FLOODS.len() * 2 * 6, "four nodes, the launcher, everything: {hits:?}");
     }
 
     #[test]

@@ -16,6 +16,33 @@ pub enum Program {
     Mixed,
     /// Nodes that post to a mail box until one of them is killed.
     Death,
+    /// One of ci/rows/programs.toml, or of [`FLOODS`].
+    Listed(&'static Listed),
+}
+
+/// A program that ci/c-tests builds, with its arguments.
+#[derive(Debug, PartialEq)]
+pub struct Listed {
+    pub name: String,
+    pub arguments: String,
+    /// Refused calls are part of it, so that it prints lines on stderr.
+    pub noise: bool,
+}
+
+/// Programs that run until they are killed: floods of requests with replies, and with large payloads. Without -x testam stops
+/// after 8 MB.
+pub const FLOODS: [(&str, &str); 4] = [
+    ("testam", "-x 100000000 64 E"),
+    ("testam", "-x 100000000 65536 Q"),
+    ("testcoreflow", "100000"),
+    ("stencil", "-q -i 100000000"),
+];
+
+impl Listed {
+    /// It lives as long as this process, as plans do.
+    pub fn of(name: &str, arguments: &str, noise: bool) -> &'static Listed {
+        Box::leak(Box::new(Listed { name: name.to_owned(), arguments: arguments.to_owned(), noise }))
+    }
 }
 
 /// What the node is that is killed, of the nodes of [`Program::Death`], and which one it is.
@@ -30,6 +57,7 @@ impl Program {
             Program::Soak => "testsoak",
             Program::Mixed => "ex-testmixed",
             Program::Death => "deck-testdeath",
+            Program::Listed(program) => &program.name,
         }
     }
 
@@ -38,6 +66,7 @@ impl Program {
             Program::Soak => "c-tests/job/testsoak.c",
             Program::Mixed => "c-tests/ex/testmixed.c",
             Program::Death => "c-tests/deck/testdeath.c",
+            Program::Listed(_) => "c-tests",
         }
     }
 
@@ -59,6 +88,7 @@ impl Program {
                 "par-large",
             ],
             Program::Death => &["par"],
+            Program::Listed(_) => &["seq", "parsync-debug", "par"],
         }
     }
 
@@ -68,13 +98,14 @@ impl Program {
             Program::Soak => &[2, 2, 3, 4, 4, 5, 8, 16],
             Program::Mixed => &[1, 2, 2, 3, 4, 5, 6, 7, 8],
             Program::Death => &[2, 2, 3, 4],
+            Program::Listed(_) => &[4],
         }
     }
 
     /// Further settings, which are drawn last.
     pub fn settings(self, random: &mut Rng) -> &'static [&'static str] {
         match self {
-            Program::Soak | Program::Death => &[],
+            Program::Soak | Program::Death | Program::Listed(_) => &[],
             Program::Mixed => one::<&[&str]>(
                 random,
                 &[
@@ -97,6 +128,7 @@ impl Program {
             Program::Soak => 20 + random.u64(..60),
             Program::Mixed => 40 + random.u64(..160),
             Program::Death => one(random, &LENGTHS),
+            Program::Listed(_) => 0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The site that all runs share: programs, directories, a cgroup.
 
 use super::plan::Plan;
-use super::program::Program;
+use super::program::{Listed, Program};
 use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,6 +15,8 @@ pub struct Site {
     /// The LD_PRELOAD library that makes system calls fail.
     pub shim: PathBuf,
     programs: PathBuf,
+    /// Those of ci/c-tests for this profile: directory, and what its name ends in.
+    listed: (PathBuf, String),
     /// For what the runs print, and for the log of the shim. The jobs' temporary files go elsewhere, to a directory
     /// that must stay empty.
     pub work: TempDir,
@@ -24,8 +26,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Builds the programs against the stage, unless they are fresh.
-    pub fn prepare(repo: &Repo, program: Program) -> Result<Site> {
+    /// Builds the program, or those that are listed, against the stage, unless they are fresh.
+    pub fn prepare(repo: &Repo, program: Program, listed: Option<&[&Listed]>) -> Result<Site> {
         // Beside the programs of the stage of another profile.
         let profile = repo.stage.file_name().and_then(|name| name.to_str()?.strip_prefix("stage")).unwrap_or_default();
         let directory = repo.target.join(format!("c-tests/soak{profile}"));
@@ -40,7 +42,17 @@ impl Site {
                 &repo.root.join(program.source()),
             )
         };
-        let builds: Vec<&str> = program.builds().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        if let Some(listed) = listed {
+            for modes in [&["seq", "par"][..], &["parsync", "--debug"]] {
+                let only = listed.iter().flat_map(|program| ["--only", &program.name]);
+                let status = repo.command("ci/c-tests").args(modes).args(only).status()?;
+                if !status.success() {
+                    bail!("ci/c-tests: {status}");
+                }
+            }
+        }
+        let own = if listed.is_some() { &[] } else { program.builds() };
+        let builds: Vec<&str> = own.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         for some in builds.chunks(repo.cores) {
             thread::scope(|scope| {
                 let started: Vec<_> = some.iter().map(|name| scope.spawn(|| build(name))).collect();
@@ -51,6 +63,7 @@ impl Site {
             launcher: repo.stage.join("bin/gasnetrun_sci"),
             shim,
             programs: directory,
+            listed: (repo.target.join("c-tests"), profile.to_owned()),
             work: tempfile::tempdir()?,
             leftovers: Leftovers::new(&repo.target)?,
             group: Group::make(),
@@ -60,7 +73,12 @@ impl Site {
     }
 
     pub fn program(&self, plan: &Plan) -> PathBuf {
-        self.programs.join(plan.build).join(plan.program.name())
+        let (directory, profile) = &self.listed;
+        let directory = match plan.program {
+            Program::Listed(_) => directory.join(format!("{}{profile}", plan.build)),
+            _ => self.programs.join(plan.build),
+        };
+        directory.join(plan.program.name())
     }
 
     /// Makes a signal that ends this process end the job first, and remove files and cgroup.
