@@ -68,7 +68,8 @@ pub struct Row {
     pub nodes: u32,
     /// Bytes of payload; 0: none.
     pub bytes: u64,
-    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`. For MB/s more is better, for all others less.
+    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`; `times` and `share` of quotients. For MB/s and a share more is better, for all
+    /// others less.
     pub unit: String,
     /// Of the rounds. A tenth of them is below `low`, a tenth above `high`.
     pub median: f64,

@@ -1,7 +1,7 @@
 //! Runs one way of one peer, and decides what happens if it fails.
 
 use super::options::Options;
-use super::programs::Programs;
+use super::programs;
 use super::samples::{Sample, Samples};
 use crate::leftovers::Leftovers;
 use crate::repo::Repo;
@@ -17,7 +17,7 @@ pub const OURS: &str = "gasnet-sci";
 
 pub struct Bench<'a> {
     pub options: &'a Options,
-    pub programs: Programs,
+    programs: PathBuf,
     pub launcher: PathBuf,
     pub cores: usize,
     pub samples: Samples,
@@ -25,23 +25,35 @@ pub struct Bench<'a> {
     leftovers: Leftovers,
     /// Whether this process may make hosts of namespaces; unknown until it is needed.
     namespaces: Option<bool>,
+    /// Failures of ways that had worked before, or that no machine may lack.
+    pub failures: usize,
     /// Ways that failed with this many nodes before they ever worked. They are left out from then on.
     broken: HashSet<(String, usize)>,
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(repo: &Repo, options: &'a Options, programs: Programs) -> Result<Bench<'a>> {
+    pub fn new(repo: &Repo, options: &'a Options) -> Result<Bench<'a>> {
         Ok(Bench {
             options,
-            programs,
+            programs: programs::directory(repo),
             launcher: repo.stage.join("bin/gasnetrun_sci"),
             cores: repo.cores,
             samples: Samples::default(),
             directory: tempfile::tempdir()?,
             leftovers: Leftovers::new(&repo.target)?,
             namespaces: None,
+            failures: 0,
             broken: HashSet::new(),
         })
+    }
+
+    /// A program that was built, by its name.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.program(name).exists()
     }
 
     /// A command with a time limit in seconds. The caller's settings for any of the libraries are removed.
@@ -98,7 +110,9 @@ impl<'a> Bench<'a> {
     /// Leaves out a way that fails from then on, unless it has worked before: then the machine may just have been
     /// busy.
     pub fn failed(&mut self, how: &str, nodes: usize, what: &str, err: &str) {
-        let later = if self.samples.has(how) {
+        let worked = self.samples.has(how);
+        self.failures += usize::from(worked || !how.starts_with("openmpi"));
+        let later = if worked {
             "; the other rounds count"
         } else {
             self.broken.insert((how.to_owned(), nodes));

@@ -5,6 +5,8 @@
 //! Each peer may use its best way: in each cell the value of the best one counts.
 
 mod bench;
+mod bounds;
+mod deck;
 mod options;
 mod programs;
 mod samples;
@@ -14,12 +16,11 @@ mod ways;
 pub use options::command;
 
 use crate::repo::Repo;
-use crate::results::{self, Host};
+use crate::results::{self, Host, Row};
 use anyhow::{Result, bail};
 use bench::Bench;
 use clap::ArgMatches;
 use options::Options;
-use programs::Programs;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
 use std::process::Command;
@@ -27,10 +28,13 @@ use std::{fs, thread};
 
 pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     let options = Options::of(matches)?;
+    if options.deck {
+        return deck::run(repo, &options);
+    }
     repo.set_up("gcc mpicc ucx_perftest")?;
     repo.make_stage()?;
-    let programs = Programs::build(repo)?;
-    let mut bench = Bench::new(repo, &options, programs)?;
+    programs::build_peers(repo)?;
+    let mut bench = Bench::new(repo, &options)?;
     let quick = if options.quick { ", quick" } else { "" };
     println!("{} rounds, each peer in turn{quick}", options.rounds);
     for round in 1..=options.rounds {
@@ -43,7 +47,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         }
     }
     progress("");
-    show(repo, &options, &bench)
+    show(repo, &bench, bench.samples.results())
 }
 
 /// Shows which step is under way, if stdout is a terminal.
@@ -55,9 +59,9 @@ fn progress(text: &str) {
 }
 
 /// Writes the file of results and lets `gasnet-sci page` show it.
-fn show(repo: &Repo, options: &Options, bench: &Bench) -> Result<bool> {
+fn show(repo: &Repo, bench: &Bench, results: Vec<Row>) -> Result<bool> {
     let host = Host::look(thread::available_parallelism()?.get());
-    let results = bench.samples.results();
+    let options = bench.options;
     let file = results::Bench { version: results::VERSION, host, tricks: None, rounds: options.rounds, results };
     let rows = bench.directory.path().join("peers.json");
     fs::write(&rows, format!("{}\n", serde_json::to_string_pretty(&file)?))?;

@@ -87,7 +87,8 @@ impl Samples {
                 Some((beside.median / times * 1e4).round() / 1e4)
             });
             // `gasnet-sci bench` measures operations with the same names in another way, each with its own limit.
-            let beside = if sample.section == "am" { "" } else { ", beside peers" };
+            let same_name = matches!(sample.section.as_str(), "rma" | "barrier" | "coll" | "hosts");
+            let beside = if same_name { ", beside peers" } else { "" };
             let limit = limit.map(|limit| limit.median);
             let operation = format!("{}{beside}", sample.operation);
             let row =

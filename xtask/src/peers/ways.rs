@@ -4,10 +4,26 @@ use super::bench::{Bench, OURS};
 use super::ucx::{Layer, ucx};
 use anyhow::Result;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const OB1: [&str; 6] = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"];
+
+/// The ways in which Open MPI moves messages on one host.
+pub fn openmpi_ways() -> [(&'static str, Vec<&'static str>); 3] {
+    let copies = |mechanism| [&OB1[..], &["--mca", "btl_vader_single_copy_mechanism", mechanism]].concat();
+    let over_ucx = [
+        ["--mca", "pml", "ucx"],
+        ["--mca", "osc", "ucx"],
+        ["--mca", "pml_ucx_tls", "any"],
+        ["--mca", "pml_ucx_devices", "any"],
+    ];
+    [
+        ("openmpi, vader with cma", copies("cma")),
+        ("openmpi, vader with copies", copies("none")),
+        ("openmpi over ucx", over_ucx.concat()),
+    ]
+}
 
 /// Runs every way of every library once, for one section and number of nodes.
 pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
@@ -15,21 +31,13 @@ pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
         return two_hosts(bench);
     }
     let mut words: Vec<OsString> = ["-n".into(), nodes.to_string().into()].into();
-    words.extend(program(bench, &bench.programs.gasnet.clone(), section));
+    words.extend(program(bench, &bench.program("gasnet"), section));
     let mut ours = bench.command(300, bench.launcher.clone());
     bench.job(OURS, nodes, ours.args(words))?;
 
-    let copies =
-        |mechanism: &'static str| [&OB1[..], &["--mca", "btl_vader_single_copy_mechanism", mechanism]].concat();
-    openmpi(bench, section, nodes, "openmpi, vader with cma", &copies("cma"))?;
-    openmpi(bench, section, nodes, "openmpi, vader with copies", &copies("none"))?;
-    let over_ucx = [
-        ["--mca", "pml", "ucx"],
-        ["--mca", "osc", "ucx"],
-        ["--mca", "pml_ucx_tls", "any"],
-        ["--mca", "pml_ucx_devices", "any"],
-    ];
-    openmpi(bench, section, nodes, "openmpi over ucx", &over_ucx.concat())?;
+    for (how, options) in openmpi_ways() {
+        openmpi(bench, section, nodes, how, &options)?;
+    }
     if matches!(section, "barrier" | "coll") {
         let sm = [&OB1[..], &["--mca", "coll_sm_priority", "100"]].concat();
         openmpi(bench, section, nodes, "openmpi, coll sm", &sm)?;
@@ -46,8 +54,8 @@ pub fn all(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
 
 /// Two processes over TCP: on two namespaces of ci/netlab if these are permitted, else on this host.
 fn two_hosts(bench: &mut Bench) -> Result<()> {
-    let ours = program(bench, &bench.programs.gasnet.clone(), "hosts");
-    let mpi = program(bench, &bench.programs.mpi.clone(), "hosts");
+    let ours = program(bench, &bench.program("gasnet"), "hosts");
+    let mpi = program(bench, &bench.program("mpi"), "hosts");
     // One-sided calls would find that both processes have this machine's memory.
     let tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "osc", "pt2pt"];
     let (mut gasnet, mut openmpi) = if bench.namespaces()? {
@@ -82,7 +90,7 @@ fn program(bench: &Bench, program: &Path, section: &str) -> Vec<OsString> {
 /// The options with which mpirun and oshrun start `nodes` processes. All programs pin themselves in the same way, so
 /// Open MPI is told not to bind them. It has to be allowed to start more processes than cores, and then yields while
 /// it waits.
-fn launch(bench: &Bench, nodes: usize) -> Vec<OsString> {
+pub fn launch(bench: &Bench, nodes: usize) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["--bind-to", "none"].map(Into::into).into();
     if rustix::process::geteuid().is_root() {
         words.push("--allow-run-as-root".into());
@@ -96,13 +104,15 @@ fn launch(bench: &Bench, nodes: usize) -> Vec<OsString> {
 
 fn openmpi(bench: &mut Bench, section: &str, nodes: usize, how: &str, options: &[&str]) -> Result<()> {
     let mut command = bench.command(300, "mpirun");
-    command.args(launch(bench, nodes)).args(options).args(program(bench, &bench.programs.mpi, section));
+    command.args(launch(bench, nodes)).args(options).args(program(bench, &bench.program("mpi"), section));
     bench.job(how, nodes, &mut command)
 }
 
 fn oshmem(bench: &mut Bench, section: &str, nodes: usize) -> Result<()> {
-    let Some(shmem): Option<PathBuf> = bench.programs.shmem.clone() else { return Ok(()) };
+    if !bench.has("shmem") {
+        return Ok(());
+    }
     let mut command = bench.command(300, "oshrun");
-    command.args(launch(bench, nodes)).args(program(bench, &shmem, section));
+    command.args(launch(bench, nodes)).args(program(bench, &bench.program("shmem"), section));
     bench.job("oshmem", nodes, &mut command)
 }

@@ -117,9 +117,11 @@ mod tests {
             with("us", 9.0, None, 8.0),
             with("MB/s", 9.0, Some(0.96), 0.95),
             with("MB/s", 9.0, Some(0.94), 0.95),
+            with("share", 0.9, None, 0.8),
+            with("times", 0.9, None, 0.8),
             row(OURS, "y", 8, "us", 1.0),
         ]);
         let met: Vec<bool> = goals(&bench).iter().map(|goal| goal.met).collect();
-        assert_eq!(met, [true, false, true, false]);
+        assert_eq!(met, [true, false, true, false, true, false]);
     }
 }

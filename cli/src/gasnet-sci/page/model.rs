@@ -111,7 +111,7 @@ impl Row {
 
     /// Whether more is better.
     pub fn more_is_better(&self) -> bool {
-        self.unit == "MB/s"
+        matches!(self.unit.as_str(), "MB/s" | "share")
     }
 
     /// Whether the row belongs to another library: neither to gasnet-sci nor to the hardware, be that here or in a paper.
