@@ -64,7 +64,13 @@ pub fn descendant(pid: i32) -> Result<Option<Descendant>, NoProc> {
     if stat("self").is_none() {
         return Err(NoProc);
     }
-    let found = if namespace::proc_counts_alike() { below(pid).then_some(pid) } else { below_by_lists(pid) };
+    let found = if namespace::proc_counts_alike() {
+        below(pid, sys::pid(), |process| Some(stat(&process.to_string())?.parent)).then_some(pid)
+    } else {
+        let depth = depth();
+        let name = |entry: Option<i32>| entry.map_or("self".into(), |entry| entry.to_string());
+        below_by_lists(pid, |entry| children_of(&name(entry), depth))
+    };
     Ok(found.and_then(|entry| Some(Descendant { entry, start: stat(&entry.to_string())?.start })))
 }
 
@@ -98,30 +104,34 @@ fn stat(process: &str) -> Option<Stat> {
     Some(Stat { is_zombie: matches!(*fields.first()?, "Z" | "X"), parent: number(1)? as i32, start: number(19)? })
 }
 
-// Whether the parents of `pid` lead to this process.
-fn below(mut pid: i32) -> bool {
-    let own = sys::pid();
+// Whether the parents of `pid` lead to this process, `own`. `parent`: that of a process; `None`: it has gone.
+fn below(pid: i32, own: i32, parent: impl Fn(i32) -> Option<i32>) -> bool {
+    let mut at = pid;
     for _ in 0..1000 {
-        match stat(&pid.to_string()) {
-            Some(stat) if stat.parent == own => return true,
-            Some(stat) if stat.parent > 0 => pid = stat.parent,
+        at = match parent(at) {
+            Some(parent) if parent == own => return true,
+            Some(parent) if parent > 0 => parent,
+            None if at != pid => pid, // this ancestor has gone meanwhile, and its children have got another parent before
             _ => return false,
-        }
+        };
     }
     false // processes that come and go
 }
 
-// Where `/proc` has other numbers: the entry of the descendant `pid`.
-fn below_by_lists(pid: i32) -> Option<i32> {
-    let depth = depth();
-    let mut left = children_of("self", depth);
-    while let Some(process) = left.pop() {
-        if process.pid == pid {
-            return Some(process.entry);
+// Where `/proc` has other numbers: the entry of the descendant `pid`. `children`: those of an entry; `None`: of this process.
+fn below_by_lists(pid: i32, children: impl Fn(Option<i32>) -> Vec<Listed>) -> Option<i32> {
+    let search = || {
+        let mut left = children(None);
+        while let Some(process) = left.pop() {
+            if process.pid == pid {
+                return Some(process.entry);
+            }
+            left.extend(children(Some(process.entry)));
         }
-        left.extend(children_of(&process.entry.to_string(), depth));
-    }
-    None
+        None
+    };
+    // A process between them may end after this process's children were listed: then `pid` has become one of those.
+    search().or_else(search)
 }
 
 /// Sends `signal` to those children of this process that `roots` names and to all their descendants, except those that `skip`
@@ -196,5 +206,32 @@ mod tests {
         child.wait().unwrap(); // the shell has taken the status of its child
         assert!(found.iter().all(|process| !process.exists()));
         assert_eq!(descendant(pid), Ok(None));
+    }
+
+    /// 10 has started 11, which has started 12; 11 goes during the look.
+    #[test]
+    fn a_descendant_is_found_though_a_process_between_goes_meanwhile() {
+        let gone = std::cell::Cell::new(false);
+        let parent = |process| match process {
+            11 => {
+                gone.set(true);
+                None
+            }
+            12 => Some(if gone.get() { 10 } else { 11 }),
+            _ => None,
+        };
+        assert!(below(12, 10, parent));
+        assert!(!below(12, 9, |process| (process == 12).then_some(11)) && !below(11, 10, parent), "it has gone itself");
+        gone.set(false);
+        let listed = |number| vec![Listed { entry: number, pid: number + 100 }];
+        let children = |entry: Option<i32>| match entry {
+            None => listed(if gone.get() { 12 } else { 11 }),
+            Some(11) => {
+                gone.set(true);
+                Vec::new()
+            }
+            Some(_) => Vec::new(),
+        };
+        assert_eq!([112, 113].map(|pid| below_by_lists(pid, children)), [Some(12), None]);
     }
 }
