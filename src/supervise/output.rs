@@ -1,15 +1,18 @@
-//! What the nodes print: whole lines, in the order of each stream, to the supervisor's own stdout and stderr.
+//! What the nodes print, as whole lines. Each stream of a node (a source) goes to this process's own stdout or stderr (a sink), and its
+//! lines stay in their order.
 //!
 //! Rules:
-//! 1. An unfinished line is kept back, until it ends or until it uses up its stream's share of memory.
-//! 2. One that has used it up goes out as it comes. Until it ends no other stream writes to that sink: the others wait in their
-//!    shares, and then their nodes wait as they would for any full pipe. No byte is put into a line, however long it is.
-//! 3. There are two exceptions. The node that has stdin may leave a prompt: a line of it that stays unfinished for a tenth of a second
-//!    is shown. And a node may never end its line, and even wait for one that waits here: if an open line grows no more
-//!    for `COURTESY` while others wait, or is a prompt for as long, a newline ends it.
-//! 4. A line of the library that many nodes print for one cause is printed once (`fold`).
+//! 1. A line is shown once its end has come. Until then its source keeps it, in a share of memory that is the same for all sources.
+//! 2. A line that fills the share is shown as it comes: it is open. Until it ends, its sink takes nothing from other sources, so that
+//!    no byte gets into it, however long it is. The others fill their shares. Then nobody reads their pipes, and their nodes wait
+//!    as they would for any slow reader.
+//! 3. Two exceptions, because a line may never end:
+//!    - The node that has stdin may print a prompt. An unfinished line of it is shown after a tenth of a second, and is open then.
+//!    - If others wait for the end of an open line, and it has not grown for [`COURTESY`], this process ends it with a newline: its node
+//!      may be waiting for one of them. A prompt is ended that long after the first of them has begun to wait.
+//! 4. A line of the library that many nodes print for one cause is shown once (`fold`).
 //!
-//! Nothing here waits for a reader. A full sink keeps its bytes, and takes no more; then the nodes' output is not read.
+//! Nothing here waits for a reader. A sink that is full keeps its bytes and takes no more, so that the nodes' output is not read.
 //! Must not know: ranks, endings.
 
 use crate::os::sys;
@@ -25,15 +28,16 @@ use std::time::{Duration, Instant};
 mod fold;
 mod sink;
 mod source;
+#[cfg(test)]
+mod tests;
 
-/// How long others wait for the end of a line that is shown unfinished. Not for ever, because that line may end only after something
-/// that those nodes do. A guess.
+/// How long others wait for the end of an open line that does not grow (rule 3). A guess.
 const COURTESY: Duration = Duration::from_secs(1);
-/// Memory for what is kept back of all streams together.
+/// Memory for what all sources together keep.
 const MEMORY: usize = 64 << 20;
-/// The least and the most that one stream gets of it: with more than 32,768 nodes the least counts.
+/// The smallest and the largest share of a source. For more than 32,768 nodes even the smallest shares are more than [`MEMORY`] together.
 const SHARE: [usize; 2] = [1 << 10, 1 << 20];
-/// What the supervisor itself says is like a stream with this number.
+/// The number of the source that has this process's own lines.
 const OWN: i32 = -1;
 
 /// All streams of the job.
@@ -41,14 +45,15 @@ pub struct Output {
     // One sink if stdout and stderr are the same file; two sinks could tear each other's lines.
     sinks: Vec<Sink>,
     sources: Vec<Source>,
-    // The supervisor's own lines.
+    // This process's own lines.
     own: Source,
     folds: Folds,
-    // How much one stream may keep back.
+    // How many bytes one source may keep.
     share: usize,
-    // The source that has its turn first.
+    // The source whose turn is first in the next round.
     first: usize,
     scratch: Vec<u8>,
+    // A sink has refused bytes.
     lost: bool,
 }
 
@@ -119,7 +124,8 @@ impl Output {
         if bytes.is_empty() { source.end() } else { source.bring(bytes, folds) }
     }
 
-    /// The streams that are fed and have used up their share (true), or have room again (false), since the last call.
+    /// Of the streams that are fed: those that have filled their share since the last call (true), and those that had, and have
+    /// room again (false).
     pub fn turns(&mut self) -> Vec<(i32, bool)> {
         let share = self.share;
         let turn = |source: &mut Source| {
@@ -130,7 +136,7 @@ impl Output {
         self.sources.iter_mut().filter(|source| source.is_fed && !source.ended).filter_map(turn).collect()
     }
 
-    /// Prints a line of the supervisor's own to stderr, behind what nodes have said of its cause.
+    /// Prints a line of this process's own to stderr, behind the lines of nodes that have come before.
     pub fn report(&mut self, line: &str) {
         let now = Instant::now();
         self.folds.hurry_all(now);
@@ -150,7 +156,7 @@ impl Output {
         self.sinks.iter().any(Sink::is_full)
     }
 
-    /// Whether nodes wait until another one has ended its line.
+    /// Whether a node cannot print any more until another one has ended its open line.
     pub fn is_queueing(&self) -> bool {
         let waits =
             |source: &Source| source.room(self.share) == 0 && self.sinks[source.sink].is_busy_for(source.number);
@@ -192,7 +198,7 @@ impl Output {
         let takes = |source: &&Source| self.sinks[source.sink].takes_from(source.number);
         let prompts = self.sources.iter().filter(takes).filter_map(Source::prompts_at);
         let lines = (0..self.sinks.len()).filter_map(|at| self.breaks_at(at));
-        // Those of a sink that takes nothing now are looked at when it does.
+        // A sink that takes nothing now will take them, if they are due then, as soon as it takes anything.
         let folds = self.sources.iter().filter(takes).filter_map(|source| source.folds_at(&self.folds));
         prompts.chain(lines).chain(folds).min()
     }
@@ -244,7 +250,7 @@ impl Output {
         self.settle();
     }
 
-    // Lets all sources have their turn until none has anything to say that may be said now.
+    // Gives the sources turns until none of them can show anything more now.
     fn rounds(&mut self, now: Instant) {
         if !self.has_sources() {
             self.folds.hurry_all(now); // nobody can say it any more
@@ -263,8 +269,8 @@ impl Output {
         }
     }
 
-    // One turn for each source. Where one of them had to stop, the next round begins behind it. True: a line has ended that others
-    // may have waited for.
+    // Gives each source one turn. If one of them had to stop, because its open line has ended or its sink is full, the next round
+    // begins behind it, so that none is always the last. True: an open line has ended, and others may have waited for that.
     fn round(&mut self, now: Instant) -> bool {
         let Output { sinks, sources, own, folds, share, .. } = self;
         own.move_on(&mut sinks[own.sink], folds, *share, now);
@@ -290,7 +296,7 @@ impl Output {
         has_ended
     }
 
-    // A sink's reader is slow: the silence of nodes, which wait for it, does not count.
+    // The reader of a sink is slow. An open line cannot grow then, so that this time does not count for rule 3.
     fn forgive(&mut self, sink: usize, now: Instant) {
         self.sources.iter_mut().filter(|source| source.sink == sink).for_each(|source| source.active_at = now);
         self.sinks[sink].awaited_since = self.sinks[sink].awaited_since.map(|_| now);
@@ -310,206 +316,5 @@ impl Output {
         if failed != last && !self.sinks[last].closed {
             self.own.bring(format!("gasnet-sci: writing stdout failed: {error}\n").as_bytes(), &mut self.folds);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OUT: usize = 0;
-
-    // Nodes of one sink, each with one stream, whose number is the rank.
-    fn nodes(count: u32) -> Output {
-        let mut output = Output::of(vec![Sink::keeping()], count);
-        (0..count as i32).for_each(|rank| output.add_fed(rank, OUT, String::new(), false, None));
-        output
-    }
-
-    // What goes out of what has been fed by a moment.
-    fn shown(output: &mut Output, now: Instant) -> String {
-        output.rounds(now);
-        output.sinks[OUT].take_held()
-    }
-
-    #[test]
-    fn a_line_waits_for_its_end_and_lines_of_others_pass_it() {
-        let (mut output, now) = (nodes(3), Instant::now());
-        output.feed(0, b"be");
-        output.feed(1, b"one\ntw");
-        assert_eq!(shown(&mut output, now), "one\n");
-        output.feed(0, b"gun\n");
-        output.feed(1, b"");
-        assert_eq!(shown(&mut output, now), "begun\ntw");
-    }
-
-    #[test]
-    fn a_line_that_is_longer_than_its_share_stays_unbroken_and_the_others_wait() {
-        let (mut output, now) = (nodes(3), Instant::now());
-        let part = "x".repeat(output.share);
-        output.feed(2, part.as_bytes());
-        output.feed(1, b"one\n");
-        assert!(shown(&mut output, now) == format!("one\n{part}"));
-        output.feed(0, b"zero\n");
-        assert_eq!(shown(&mut output, now), "");
-        for _ in 0..5 {
-            output.feed(1, part.as_bytes());
-            output.feed(2, part.as_bytes());
-            assert!(shown(&mut output, now) == part);
-        }
-        output.feed(2, b"end\nnext\n");
-        // The others have waited, so node 2 goes on behind them.
-        assert!(shown(&mut output, now) == format!("end\nzero\n{}", part.repeat(5)));
-        output.feed(1, b"\n");
-        assert_eq!(shown(&mut output, now), "\nnext\n");
-    }
-
-    #[test]
-    fn long_lines_take_turns() {
-        let (mut output, now) = (nodes(2), Instant::now());
-        let line = format!("{}\n", "x".repeat(output.share));
-        for node in [0, 1, 0] {
-            output.feed(node, &line.as_bytes()[..output.share]);
-            shown(&mut output, now);
-        }
-        output.feed(0, b"\n");
-        output.feed(0, &line.as_bytes()[..output.share]);
-        // Node 0 has begun another long line, but node 1 waited.
-        shown(&mut output, now);
-        assert_eq!(output.sinks[OUT].open.map(|open| open.source), Some(1));
-    }
-
-    #[test]
-    fn a_long_line_that_grows_no_more_does_not_keep_the_others_for_ever() {
-        let (mut output, now) = (nodes(2), Instant::now());
-        let part = "x".repeat(output.share);
-        output.feed(0, part.as_bytes());
-        shown(&mut output, now);
-        output.feed(1, b"one\n");
-        assert_eq!(shown(&mut output, now), "");
-        let due = output.next().expect("somebody waits");
-        output.feed(0, b"x"); // it grows
-        assert_eq!(shown(&mut output, due), "x");
-        assert_eq!(shown(&mut output, due + COURTESY), "\none\n");
-    }
-
-    /// Node 0 never ends its line. The lines of nodes 1 and 2 are longer than their shares.
-    #[test]
-    fn a_line_that_grows_in_time_is_not_ended_however_long_others_wait() {
-        let (mut output, start) = (nodes(3), Instant::now());
-        let part = "x".repeat(output.share);
-        for node in 0..3 {
-            output.feed(node, part.as_bytes());
-            output.sources[node as usize].active_at = start;
-        }
-        assert!(shown(&mut output, start) == part, "node 0 begins");
-        let (mut now, nearly) = (start + COURTESY, COURTESY - Duration::from_millis(1));
-        assert_eq!(shown(&mut output, start + nearly), "");
-        assert!(shown(&mut output, now) == format!("\n{part}"), "node 0's line is ended for node 1");
-        for _ in 0..20 {
-            now += nearly;
-            output.feed(1, b"x");
-            output.sources[1].active_at = now;
-            assert_eq!(shown(&mut output, now), "x", "node 2 goes on waiting");
-        }
-        assert_eq!(shown(&mut output, now + nearly), "");
-        assert!(shown(&mut output, now + COURTESY) == format!("\n{part}"), "node 1's line has grown no more");
-    }
-
-    #[test]
-    fn whoever_feeds_more_than_a_share_is_told_to_stop_and_to_go_on() {
-        let (mut output, now) = (nodes(2), Instant::now());
-        let part = "x".repeat(output.share);
-        output.feed(0, part.as_bytes());
-        shown(&mut output, now);
-        assert_eq!(output.turns(), []);
-        output.feed(1, part.as_bytes());
-        shown(&mut output, now);
-        assert_eq!(output.turns(), [(1, true)]);
-        assert_eq!(output.turns(), []);
-        output.feed(0, b"\n");
-        shown(&mut output, now);
-        assert_eq!(output.turns(), [(1, false)]);
-    }
-
-    #[test]
-    fn the_memory_of_all_shares_is_bounded() {
-        for nodes in [1, 32, 2048, 65_535] {
-            let share = Output::of(vec![Sink::keeping()], nodes).share;
-            assert!(
-                (SHARE[0]..=SHARE[1]).contains(&share) && share * 2 * nodes as usize <= 2 * MEMORY + SHARE[1],
-                "{nodes}"
-            );
-        }
-    }
-
-    #[test]
-    fn one_cause_is_one_line_in_its_place() {
-        let mut output = Output::of(vec![Sink::keeping()], 3);
-        let name = |rank| format!("node {rank}/3");
-        (0..3).for_each(|rank| output.add_fed(rank, 1, format!("[{rank}] "), false, Some(name(rank))));
-        let now = Instant::now();
-        for rank in [1, 0, 2] {
-            output.feed(
-                rank,
-                format!("a{rank}\n*** Caught a signal: SIGTERM(15) on {}\nz{rank}\n", name(rank)).as_bytes(),
-            );
-            output.rounds(now);
-        }
-        let text = shown(&mut output, Instant::now());
-        let expected = "[1] a1\n[0] a0\n[0] z0\n[2] a2\n[2] z2\n[1] *** Caught a signal: SIGTERM(15) on node 1/3 (and 2 other nodes)\n\
-                        [1] z1\n";
-        assert_eq!(text, expected);
-    }
-
-    // Nodes whose streams are folded.
-    fn folding(nodes: i32) -> Output {
-        let mut output = Output::of(vec![Sink::keeping()], nodes as u32);
-        (0..nodes).for_each(|rank| {
-            output.add_fed(rank, 1, String::new(), false, Some(format!("node {rank}/{nodes}")));
-        });
-        output
-    }
-
-    // A line of node `rank` that may become one of many.
-    fn fatal(rank: i32, nodes: i32, what: impl std::fmt::Display) -> String {
-        format!("*** FATAL ERROR: node {rank}/{nodes}: {what}\n")
-    }
-
-    #[test]
-    fn the_work_grows_with_the_number_of_lines_alone() {
-        // What is said by one node, by one node again and again, and by each node another thing.
-        const LINES: usize = 1000;
-        let floods: [fn(usize, i32) -> String; 3] = [
-            |_, rank| fatal(rank, 64, "one cause"),
-            |at, rank| fatal(rank, 64, at),
-            |at, rank| fatal(rank, 64, format!("{at} of {rank}")),
-        ];
-        for flood in floods {
-            let (mut output, now) = (folding(64), Instant::now());
-            let (mut lines, mut bytes) = (0, 0);
-            for rank in 0..64 {
-                let text: String = (0..LINES / if rank < 2 { 1 } else { 50 }).map(|at| flood(at, rank)).collect();
-                lines += text.lines().count();
-                bytes += text.len();
-                output.feed(rank, text.as_bytes());
-            }
-            (0..10).for_each(|_| output.rounds(now));
-            let moved: usize = output.sources.iter().map(|source| source.moved).sum();
-            assert!(output.folds.looks <= lines, "{} looks at {lines} lines", output.folds.looks);
-            assert!(moved <= bytes, "{moved} bytes moved of {bytes}");
-        }
-    }
-
-    #[test]
-    fn lines_that_came_together_wait_together() {
-        let (mut output, now) = (folding(3), Instant::now());
-        let text: String = (0..100).map(|at| fatal(1, 3, at)).collect();
-        output.feed(1, text.as_bytes());
-        output.feed(2, fatal(2, 3, 1).as_bytes());
-        assert_eq!(shown(&mut output, now), "");
-        let due = output.next().expect("a line waits");
-        let expected = text.replacen("1/3: 1\n", "1/3: 1 (and 1 other node)\n", 1);
-        assert_eq!(shown(&mut output, due + Duration::from_secs(1)), expected);
     }
 }
