@@ -45,7 +45,7 @@ const PLACE: &[&str] = &[
 /// The same of the launcher.
 const LAUNCHER: &[&str] = &[
     "timed", "man", "registry", "cli", "hint", "hosts", "reach", "stop", "place", "policy", "branch", "mapping",
-    "options", "program", "timing", "debugger", "fuzzing", "matrix", "start", "director", "launch", "agent",
+    "options", "program", "timing", "debugger", "fuzzing", "matrix", "part", "start", "director", "launch", "agent",
 ];
 
 /// The same of `cargo xtask`.

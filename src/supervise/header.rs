@@ -99,6 +99,11 @@ struct Fixed {
 
 const EXIT_SET: u32 = 0x100;
 
+/// Whether an exit code of the job counts in place of the one that is known: the first one that is not zero stays, else zero does.
+pub fn replaces(known: Option<u8>, code: u8) -> bool {
+    known.is_none_or(|known| known == 0 && code != 0)
+}
+
 /// One node's record. Contract: rules 2 and 4.
 #[repr(C, align(128))]
 pub struct NodeRecord {
@@ -327,10 +332,11 @@ impl JobHeader {
         self.records
     }
 
-    /// Enters an exit code of the job. The first non-zero one stays, else zero does (rule 3). Async-signal-safe.
+    /// Enters an exit code of the job, by the rule of [`replaces`] (rule 3). Async-signal-safe.
     pub fn record_exit(&self, code: u8) {
         let word = EXIT_SET | u32::from(code);
-        let merge = |old: u32| (old == 0 || (old == EXIT_SET && code != 0)).then_some(word);
+        let known = |old: u32| (old != 0).then_some(old as u8);
+        let merge = |old: u32| replaces(known(old), code).then_some(word);
         // Relaxed: nothing else is ordered by this word.
         if self.fixed.exit_word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, merge).is_ok() {
             sys::futex_wake_all(&self.fixed.exit_word);

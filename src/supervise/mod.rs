@@ -9,20 +9,21 @@
 //!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `supervisor` (its loop), `output` (lines), `outlet`, `ending` (deadlines), `guard` (above it) |
+//! | the supervisor | `spawn` (starts the nodes), `conductor` (its loop, and the launcher's), `supervisor` (what it does there), `output` (lines), `outlet`, `ending` (deadlines), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!
 //! Must not know: messages, segments, GASNet calls, what is in a bulletin.
 
 pub mod channel;
+pub mod conductor;
 pub mod debug;
 pub mod ending;
 pub mod exit;
 pub mod guard;
 pub mod header;
 pub mod node;
-mod outlet;
+pub mod outlet;
 pub mod output;
 pub mod relay;
 pub mod signals;

@@ -18,8 +18,11 @@ pub(super) struct Show {
     pub nodes: u32,
 }
 
-pub(super) enum Outlet {
+/// The way out.
+pub enum Outlet {
+    /// To this process's stdout and stderr.
     Own(Box<Output>),
+    /// To the launcher.
     Launcher(Relay),
 }
 
@@ -37,82 +40,82 @@ impl Outlet {
         Ok(Outlet::Own(Box::new(output)))
     }
 
-    // Prints a line of the supervisor's own.
-    pub(super) fn report(&mut self, line: &str) {
+    /// Prints a line of this process's own.
+    pub fn report(&mut self, line: &str) {
         match self {
             Outlet::Own(output) => output.report(line),
             Outlet::Launcher(relay) => relay.report(line),
         }
     }
 
-    // Whether the nodes wait for a slow reader.
-    pub(super) fn is_clogged(&self) -> bool {
+    /// Whether the nodes wait for a slow reader.
+    pub fn is_clogged(&self) -> bool {
         match self {
             Outlet::Own(output) => output.is_clogged(),
             Outlet::Launcher(relay) => relay.is_clogged(),
         }
     }
 
-    // Whether nodes wait until another one has ended its line.
-    pub(super) fn is_queueing(&self) -> bool {
+    /// Whether nodes wait until another one has ended its line.
+    pub fn is_queueing(&self) -> bool {
         matches!(self, Outlet::Own(output) if output.is_queueing())
     }
 
-    // Whether bytes wait for a reader.
-    pub(super) fn is_holding(&self) -> bool {
+    /// Whether bytes wait for a reader.
+    pub fn is_holding(&self) -> bool {
         match self {
             Outlet::Own(output) => output.is_holding(),
             Outlet::Launcher(relay) => relay.is_holding(),
         }
     }
 
-    // Whether output of nodes was lost because of a write error here.
-    pub(super) fn has_lost(&self) -> bool {
+    /// Whether output of nodes was lost because of a write error here.
+    pub fn has_lost(&self) -> bool {
         matches!(self, Outlet::Own(output) if output.has_lost())
     }
 
-    // Whether any stream may bring more.
-    pub(super) fn has_sources(&self) -> bool {
+    /// Whether any stream may bring more.
+    pub fn has_sources(&self) -> bool {
         match self {
             Outlet::Own(output) => output.has_sources(),
             Outlet::Launcher(relay) => relay.has_sources(),
         }
     }
 
-    // Adds what to poll for now.
-    pub(super) fn interests(&self, set: &mut Vec<pollfd>) {
+    /// Adds what to poll for now.
+    pub fn interests(&self, set: &mut Vec<pollfd>) {
         match self {
             Outlet::Own(output) => output.interests(set),
             Outlet::Launcher(relay) => relay.interests(set),
         }
     }
 
-    // When `transfer` has something to do even if nothing is readable.
-    pub(super) fn next(&self) -> Option<Instant> {
+    /// When `transfer` has something to do even if nothing is readable.
+    pub fn next(&self) -> Option<Instant> {
         match self {
             Outlet::Own(output) => output.next(),
             Outlet::Launcher(_) => None,
         }
     }
 
-    // Passes on what poll(2) found. True if anything was read.
-    pub(super) fn transfer(&mut self, polled: &[pollfd]) -> bool {
+    /// Passes on what poll(2) found. True if anything was read.
+    pub fn transfer(&mut self, polled: &[pollfd]) -> bool {
         match self {
             Outlet::Own(output) => output.transfer(polled),
             Outlet::Launcher(relay) => relay.transfer(polled),
         }
     }
 
-    // Ends lines that other streams wait for. False: there are none.
-    pub(super) fn give_way(&mut self) -> bool {
+    /// Ends lines that other streams wait for. False: there are none.
+    pub fn give_way(&mut self) -> bool {
         match self {
             Outlet::Own(output) => output.give_way(),
             Outlet::Launcher(_) => false,
         }
     }
 
-    // Gives up streams that do not end because a process outside the job holds them.
-    pub(super) fn close_sources(&mut self) {
+    /// Gives up streams that do not end because a process outside the job holds them.
+    pub fn close_sources(&mut self) {
         match self {
             Outlet::Own(output) => output.close_sources(),
             Outlet::Launcher(relay) => relay.close_sources(),

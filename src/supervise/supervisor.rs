@@ -1,23 +1,22 @@
-//! The process above the nodes: the launcher, or the process that forked. It runs one loop over signals, output and
-//! deadlines until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
+//! The process above the nodes: the launcher, an agent, or the process that forked. It is the conductor's hands on the processes of a
+//! host until every node has ended. Then it returns the job's status. It never touches the nodes' segments.
 
 use super::channel::{End, Frame, How};
-use super::ending::{Ending, Step};
+use super::conductor::{self, Hands, Lead, readable};
+use super::ending::Ending;
 use super::header::{JobHeader, Phase};
 use super::outlet::{Outlet, Show};
 use super::relay::Relay;
 use super::spawn::{Children, MARKER};
-use crate::os::poller::Poller;
-use crate::os::sys;
+use crate::os::{family, sys};
 use libc::{c_int, pollfd};
 use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 mod agent;
 mod clear_up;
 mod node;
-mod pause;
 
 pub use agent::Link;
 use node::{Inner, Supervised};
@@ -36,7 +35,7 @@ pub struct Options {
     /// Brings a status byte and a line from each node whose program could not be executed. It ends when all programs
     /// run.
     pub exec_errors: Option<PipeReader>,
-    /// The time limit of the job. When it is over, the job is ended with status [`OVERDUE`].
+    /// The time limit of the job. When it is over, the job is ended with status [`conductor::OVERDUE`].
     pub time_limit: Option<Duration>,
     /// Each line of a node begins with its number.
     pub tag: bool,
@@ -61,9 +60,6 @@ impl Options {
         Options { prefix, exit_time, exec_errors, time_limit, tag: false, prompts: 0, guard, link, farewell }
     }
 }
-
-/// Status of a job that was ended by its time limit. timeout(1) uses the same one.
-pub const OVERDUE: u8 = 124;
 
 /// Runs the job to its end and returns the status to exit with. This thread must have forked the nodes.
 pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
@@ -90,216 +86,146 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
         }
     };
     let ending = Ending::new(header.nodes(), options.exit_time);
-    let overdue_at = options.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+    let lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
     let nodes = list.into_iter().map(Supervised::new).collect();
-    let mut supervisor = Supervisor {
-        header,
-        options,
-        nodes,
-        earlier_children,
-        signals,
-        output,
-        ending,
-        overdue_at,
-        requested: None,
-        received: [[0; 2]; 32],
-        link,
-        failed: false,
-        poller: Poller::default(),
-        has_polled: false,
-        blind: false,
-    };
-    supervisor.until_all_ended();
+    let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, blind: false };
+    conductor::run(&mut supervisor);
     supervisor.clear_up();
     supervisor.tell_done();
-    supervisor.status()
+    conductor::status(&mut supervisor)
 }
 
 struct Supervisor {
+    lead: Lead,
     header: JobHeader,
     options: Options,
     nodes: Vec<Supervised>,
     earlier_children: Vec<i32>,
-    signals: OwnedFd,
-    output: Outlet,
-    ending: Ending,
-    // The time at which the time limit is over, if there is one.
-    overdue_at: Option<Instant>,
-    // The signal that asked for the end of the job.
-    requested: Option<c_int>,
-    // How often each signal has come: from the guard, and from other senders.
-    received: [[u32; 2]; 32],
     // In a job of several hosts: the channel to the launcher.
     link: Option<Link>,
-    // A node has failed without leaving a code.
-    failed: bool,
-    poller: Poller,
-    // A first poll, which does not wait, has been made. So a system that refuses to tell of ends is noticed at once.
-    has_polled: bool,
     // The kernel tells this process nothing of the nodes.
     blind: bool,
 }
 
-impl Supervisor {
-    fn until_all_ended(&mut self) {
-        let mut killed_at = None;
-        while self.nodes.iter().any(|node| !node.ended) {
-            let polled = self.wait();
-            self.serve_launcher(&polled, &mut killed_at);
-            let now = Instant::now();
-            self.look_at_time(now);
-            for step in self.ending.steps(now) {
-                self.do_step(step, &mut killed_at);
-            }
-            if self.blind && killed_at.is_some() {
-                return; // it was told, and their ends would not be seen
-            }
-            if killed_at.is_some_and(|at| now > at + REAPING) {
-                self.report("some nodes cannot be killed; leaving them to the system");
-                return;
-            }
+impl Hands for Supervisor {
+    fn lead(&mut self) -> &mut Lead {
+        &mut self.lead
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        let killed_at = self.lead.killed_at;
+        if self.nodes.iter().all(|node| node.ended) || self.blind && killed_at.is_some() {
+            return false; // who is blind has told the nodes, and would not see their ends
         }
-    }
-
-    fn look_at_time(&mut self, now: Instant) {
-        if let Some(limit) = self.options.time_limit
-            && self.overdue_at.take_if(|at| *at <= now).is_some()
-        {
-            self.header.record_exit(OVERDUE);
-            let line = format!("the job did not end within {} s (--timeout); ending it", limit.as_secs_f64());
-            self.ending.overdue(now, line);
+        let is_in_vain = killed_at.is_some_and(|at| now >= at + REAPING);
+        if is_in_vain {
+            self.lead.report("some nodes cannot be killed; leaving them to the system");
         }
+        !is_in_vain
     }
 
-    fn do_step(&mut self, step: Step, killed_at: &mut Option<Instant>) {
-        match step {
-            Step::Print(line) => self.report(&line),
-            Step::Ask => {
-                if self.header.exit_code().is_none() && self.requested.is_none() {
-                    self.failed = true;
-                }
-                for node in self.nodes.iter_mut().filter(|node| !node.ended) {
-                    node.look();
-                    node.ask();
-                }
-                self.go_on();
-            }
-            Step::Kill => {
-                *killed_at = Some(Instant::now());
-                for node in self.nodes.iter_mut().filter(|node| !node.ended) {
-                    node.child.lifeline = None;
-                    // The first process of a PID namespace gets no signal of a lifeline, but those from outside.
-                    node.look();
-                    node.signal_inner(libc::SIGKILL);
-                    if !node.child_gone {
-                        sys::kill(node.child.pid, libc::SIGKILL);
-                    }
-                }
-            }
-        }
-    }
-
-    fn report(&mut self, line: &str) {
-        let prefix = self.options.prefix;
-        self.output.report(&format!("{prefix}: {line}"));
-    }
-
-    // Makes one poll, and handles all that it brings except for the launcher's frames.
-    fn wait(&mut self) -> Vec<pollfd> {
-        let now = Instant::now();
+    fn interests(&mut self, now: Instant, set: &mut Vec<pollfd>, dues: &mut Vec<Option<Instant>>) {
         let tick = self.look_at_joining(now);
-        if self.output.is_clogged() {
-            self.ending.extend(now);
-        }
-        if self.output.is_queueing() {
-            self.ending.await_turns(now);
-        }
-        let mut set = vec![readable(&self.signals)];
         set.extend(self.options.exec_errors.as_ref().map(readable));
         set.extend(self.options.guard.as_ref().map(readable));
         set.extend(self.nodes.iter().filter_map(|node| node.inner.as_ref()?.descriptor().map(readable)));
-        self.output.interests(&mut set);
         if let Some(link) = &self.link {
-            link.interests(&mut set);
+            link.interests(set);
         }
-        let beat = self.link.as_ref().and_then(Link::next);
-        let dues = [self.ending.next(), self.overdue_at, self.output.next(), beat];
-        let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
-        let at_once = (!std::mem::replace(&mut self.has_polled, true)).then_some(Duration::ZERO);
-        self.poll(&mut set, [due, tick, at_once].into_iter().flatten().min());
-        self.output.transfer(&set);
-        let is_ready = |fd: i32| set.iter().any(|entry| entry.fd == fd && entry.revents != 0);
+        let reaped = self.lead.killed_at.map(|at| at + REAPING);
+        dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next)]);
+    }
+
+    fn serve(&mut self, polled: &[pollfd]) {
+        let is_ready = |fd: i32| polled.iter().any(|entry| entry.fd == fd && entry.revents != 0);
         if self.options.exec_errors.as_ref().is_some_and(|pipe| is_ready(pipe.as_raw_fd())) {
             self.exec_failed();
         }
         if self.options.guard.take_if(|guard| is_ready(guard.as_raw_fd())).is_some() {
             self.tell_failure(1, "its agent was killed"); // before the nodes' ends, which follow from it
-            self.requested.get_or_insert(libc::SIGKILL);
-            self.ending.abandoned(now);
-        }
-        if is_ready(self.signals.as_raw_fd()) {
-            self.take_signals();
+            self.lead.requested.get_or_insert(libc::SIGKILL);
+            self.lead.ending.abandoned(Instant::now());
         }
         self.take_ends();
         let inner_has_ended = |node: &Supervised| node.inner.as_ref().is_some_and(|inner| inner.has_ended(is_ready));
         let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_has_ended(&self.nodes[*at])).collect();
         inner.into_iter().for_each(|at| self.inner_ended(at));
-        set
+        self.serve_launcher(polled);
     }
 
-    fn poll(&mut self, set: &mut [pollfd], timeout: Option<Duration>) {
-        if let Err(error) = self.poller.poll(set, timeout) {
-            self.go_blind(&error);
-        }
-    }
-
-    // The kernel tells this process nothing of the nodes. That ends the job, with a line.
-    fn go_blind(&mut self, error: &io::Error) {
+    fn deaf(&mut self, error: &io::Error) {
         if std::mem::replace(&mut self.blind, true) {
             return;
         }
         let line = format!("cannot hear of the nodes: {error}; ending the job, what they print may be lost");
         self.header.record_exit(1);
         if self.tell_failure(1, &line) {
-            self.ending.abandoned(Instant::now()); // what the launcher says may not be heard
+            self.lead.ending.abandoned(Instant::now()); // what the launcher says may not be heard
         } else if self.nodes.iter().all(|node| node.ended) {
-            self.report(&line);
+            self.lead.report(&line);
         } else {
-            self.ending.crash(Instant::now(), u32::MAX, line);
+            self.lead.ending.crash(Instant::now(), u32::MAX, line);
         }
     }
 
-    fn take_signals(&mut self) {
-        while let Some((signal, from_terminal)) = self.next_signal() {
-            match signal {
-                _ if self.tell_signal(signal) => {}
-                libc::SIGUSR1 | libc::SIGUSR2 => self.forward(signal),
-                libc::SIGTSTP => self.stop(from_terminal),
-                _ => self.end_requested(signal, from_terminal),
+    fn code(&self) -> Option<u8> {
+        self.header.exit_code()
+    }
+
+    fn record(&mut self, code: u8) {
+        self.header.record_exit(code);
+    }
+
+    fn ask(&mut self) {
+        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+            node.look();
+            node.ask();
+        }
+        self.send(libc::SIGCONT, false); // a stopped node does not notice that it must end
+    }
+
+    fn kill(&mut self) {
+        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
+            node.child.lifeline = None;
+            // The first process of a PID namespace gets no signal of a lifeline, but those from outside.
+            node.look();
+            node.signal_inner(libc::SIGKILL);
+            if !node.child_gone {
+                sys::kill(node.child.pid, libc::SIGKILL);
             }
         }
     }
 
-    // The next signal from the user. The second part is true if the kernel sent it for a terminal, to the whole
-    // process group: then the nodes have got it already. A signal to a process group also reaches the guard, which
-    // passes on what has already come here. Of two such twins the second one is dropped.
-    fn next_signal(&mut self) -> Option<(c_int, bool)> {
-        loop {
-            let info = sys::read_signal(self.signals.as_fd())?;
-            let signal = info.ssi_signo as c_int;
-            if signal == libc::SIGCHLD {
-                continue;
+    fn send(&mut self, signal: c_int, from_terminal: bool) {
+        for node in self.nodes.iter_mut().filter(|node| !node.ended && !from_terminal) {
+            node.look();
+            if !node.child_gone {
+                sys::queue_signal(node.child.pid, signal, MARKER);
             }
-            if info.ssi_code == libc::SI_KERNEL {
-                return Some((signal, true)); // the guard passes on none of these
-            }
-            let passed_on = info.ssi_code == libc::SI_QUEUE && info.ssi_ptr as usize == MARKER;
-            let [from_guard, from_others] = &mut self.received[signal as usize % 32];
-            let (count, twins) = if passed_on { (from_guard, *from_others) } else { (from_others, *from_guard) };
-            *count += 1;
-            if *count > twins {
-                return Some((signal, false));
-            }
+            node.signal_inner(signal);
+        }
+    }
+
+    fn leave(&mut self, signal: c_int) -> bool {
+        self.tell_signal(signal)
+    }
+
+    // SIGSTOP stops the nodes and what they started. SIGTSTP would not do: it has no effect where no shell watches (an orphaned
+    // process group), and a program may ignore it. From a terminal the kernel sends SIGTSTP to the whole foreground process group,
+    // and programs may handle it in their own way. Then only processes that have left the group are stopped from here.
+    fn pause(&mut self, pause: bool, from_terminal: bool) {
+        let mut children = family::own_children();
+        children.retain(|pid| !self.earlier_children.contains(pid));
+        let group = sys::process_group(0);
+        let has_terminal = |pid| pause && from_terminal && sys::process_group(pid) == group;
+        family::signal_all(&children, if pause { libc::SIGSTOP } else { libc::SIGCONT }, &has_terminal);
+    }
+}
+
+impl Supervisor {
+    fn poll(&mut self, set: &mut [pollfd], timeout: Option<Duration>) {
+        if let Err(error) = self.lead.poller.poll(set, timeout) {
+            self.deaf(&error);
         }
     }
 
@@ -308,7 +234,7 @@ impl Supervisor {
             let (pid, status) = match sys::reap() {
                 Ok(Some(ended)) => ended,
                 Ok(None) => return,
-                Err(error) => return self.go_blind(&error),
+                Err(error) => return self.deaf(&error),
             };
             self.look_at_starts();
             let header = self.header;
@@ -335,7 +261,7 @@ impl Supervisor {
     fn judge(&mut self, end: End) {
         if !self.tell_end(&end)
             && !self.outlive(&end)
-            && let Some(code) = self.ending.ended(Instant::now(), &end, "")
+            && let Some(code) = self.lead.ending.ended(Instant::now(), &end, "")
         {
             self.header.record_exit(code);
         }
@@ -345,7 +271,7 @@ impl Supervisor {
     fn outlive(&mut self, end: &End) -> bool {
         let header = self.header;
         let boxes = header.record(end.rank).boxes();
-        let loss = if header.survives() { self.ending.survived(end, boxes) } else { None };
+        let loss = if header.survives() { self.lead.ending.survived(end, boxes) } else { None };
         let Some(loss) = loss else { return false };
         // A node behind a wrapper ends twice. Where it did not say its code, only the second end has one, which hides no failure.
         let is_news = header.lose(end.rank);
@@ -353,34 +279,9 @@ impl Supervisor {
         let code = loss.code.or(hidden);
         code.into_iter().for_each(|code| header.record_exit(code));
         if is_news {
-            self.report(&loss.line);
+            self.lead.report(&loss.line);
         }
         true
-    }
-
-    fn end_requested(&mut self, signal: c_int, from_terminal: bool) {
-        let first = self.requested.is_none();
-        self.requested.get_or_insert(signal);
-        self.ending.request(Instant::now());
-        if first && !from_terminal {
-            self.forward(signal);
-        }
-        self.go_on();
-    }
-
-    // A stopped node does not notice that it must end, so it is continued.
-    fn go_on(&mut self) {
-        self.forward(libc::SIGCONT);
-    }
-
-    fn forward(&mut self, signal: c_int) {
-        for node in self.nodes.iter_mut().filter(|node| !node.ended) {
-            node.look();
-            if !node.child_gone {
-                sys::queue_signal(node.child.pid, signal, MARKER);
-            }
-            node.signal_inner(signal);
-        }
     }
 
     // The node behind a wrapper has ended.
@@ -393,8 +294,8 @@ impl Supervisor {
     }
 
     // Joining wakes no process, so the supervisor looks for it while it matters. Returns when to look again.
-    fn look_at_joining(&mut self, now: Instant) -> Option<Duration> {
-        if self.ending.has_begun() {
+    fn look_at_joining(&mut self, now: Instant) -> Option<Instant> {
+        if self.lead.ending.has_begun() {
             return None;
         }
         let header = self.header;
@@ -406,9 +307,9 @@ impl Supervisor {
         }
         let joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if joined {
-            self.ending.joined(now);
+            self.lead.ending.joined(now);
         }
-        (waiting || self.ending.has_unjoined()).then_some(TICK)
+        (waiting || self.lead.ending.has_unjoined()).then_some(now + TICK)
     }
 
     // A child that could not run its program has said so before it ended. Its line comes before its end.
@@ -435,21 +336,7 @@ impl Supervisor {
         let line = text.lines().next().unwrap_or_default();
         if !self.tell_failure(*status, line) {
             self.header.record_exit(*status);
-            self.ending.crash(Instant::now(), 0, line.into());
+            self.lead.ending.crash(Instant::now(), 0, line.into());
         }
     }
-
-    fn status(&self) -> i32 {
-        let status = match (self.requested, self.header.exit_code()) {
-            (Some(signal), _) => 128 + signal,
-            (None, Some(code)) => code.into(),
-            (None, None) => self.failed.into(),
-        };
-        // A job whose output could not be written, for example on a full disk, must not end with success.
-        if status == 0 { self.output.has_lost().into() } else { status }
-    }
-}
-
-fn readable(fd: &impl AsRawFd) -> pollfd {
-    pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }

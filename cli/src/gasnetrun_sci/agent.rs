@@ -5,7 +5,7 @@
 
 use super::branch;
 use super::cli::NAME;
-use super::launch::Job;
+use super::part::Part;
 use super::policy::Policy;
 use super::registry::{self, Entry};
 use super::start::Start;
@@ -99,7 +99,7 @@ fn serve(job: &mut Option<u64>) -> Result<i32, String> {
     let Some(start) = Start::decode(&body) else { return Err("the launcher's order makes no sense".into()) };
     *job = Some(start.id);
     match prepare(start) {
-        Ok(part) => part.run(channel, guard),
+        Ok(duty) => duty.run(channel, guard),
         Err(stop) => refuse(&mut channel, &stop),
     }
 }
@@ -164,16 +164,16 @@ fn drain(channel: &mut Channel) {
     }
 }
 
-// This host's part of a job, checked.
-struct Part {
+// What the launcher wants here, checked.
+struct Duty {
     start: Start,
-    job: Job,
+    part: Part,
     config: Config,
     _registered: Option<registry::Registered>,
 }
 
 // Makes this process what the launcher is: its environment, directory, and what it ignores.
-fn prepare(start: Start) -> Result<Part, Stop> {
+fn prepare(start: Start) -> Result<Duty, Stop> {
     adopt_environment(&start.environment);
     // SAFETY: umask touches no memory.
     unsafe { libc::umask(start.umask) };
@@ -199,12 +199,12 @@ fn prepare(start: Start) -> Result<Part, Stop> {
     let registered = registry::register(&entry);
     policy.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
     let (order, mapping) = (start.order.clone(), start.mapping.clone());
-    let job = Job::prepare(order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
+    let part = Part::prepare(order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
     if start.order.verbose {
-        job.show();
+        part.show();
     }
-    job.prepare_files()?;
-    Ok(Part { start, job, config, _registered: registered })
+    part.prepare_files()?;
+    Ok(Duty { start, part, config, _registered: registered })
 }
 
 fn cpus_each(bind: Bind) -> u32 {
@@ -230,7 +230,7 @@ fn adopt_environment(block: &[u8]) {
     }
 }
 
-impl Part {
+impl Duty {
     fn run(mut self, mut channel: Channel, guard: Option<io::PipeReader>) -> Result<i32, String> {
         let nodes = self.start.order.nodes;
         let made = JobHeader::create(nodes).map_err(|error| format!("no memory for the job: {error}"));
@@ -240,9 +240,9 @@ impl Part {
         };
         header.set_memory_number(memory.as_raw_fd());
         header.set_hosts(self.start.host, &self.start.hosts, self.start.secret);
-        self.job.hand_positions(&header);
+        self.part.hand_positions(&header);
         if self.start.matrix
-            && let Err(stop) = self.job.make_parts(&header)
+            && let Err(stop) = self.part.make_parts(&header)
         {
             return refuse(&mut channel, &stop);
         }
@@ -253,14 +253,14 @@ impl Part {
                 Err(error) => return refuse(&mut channel, &Stop::new(1, format!("no pipe for stdin: {error}"))),
             }
         }
-        let (children, exec_errors) = match self.job.start(&header, &memory, 0, None) {
+        let (children, exec_errors) = match self.part.start(&header, &memory, 0, None) {
             Ok(started) => started,
             Err(stop) => return refuse(&mut channel, &stop),
         };
         let timeout = Duration::from_secs_f64(self.config.hosts.link_timeout);
         let ranks = self.start.ranks();
         let farewell =
-            self.job.take_parts().map(|parts| Box::new(move || parts.frames(&ranks)) as supervisor::Farewell);
+            self.part.take_parts().map(|parts| Box::new(move || parts.frames(&ranks)) as supervisor::Farewell);
         let options = supervisor::Options {
             exec_errors: Some(exec_errors),
             guard,

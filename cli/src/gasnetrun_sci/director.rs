@@ -1,30 +1,29 @@
-//! The launcher of a job of several hosts: starts an agent on each, tells it its part, joins what they report, and judges. One loop
-//! over channels, signals, output and deadlines, like that of the supervisor on one host, until all agents have ended.
+//! The launcher of a job of several hosts: starts an agent on each, tells it its part, joins what they report, and judges. It is the
+//! conductor's hands on the agents until all of them have ended.
 
 use super::cli::NAME;
 use super::debugger;
 use super::hosts::Host;
 use super::mapping::Mapping;
 use super::matrix::Wanted;
-use super::options::{Hosts, Order, Output as Destination};
+use super::options::{self, Order, Output as Destination};
 use super::place::{self, Place};
 use super::registry::{self, Entry, Role};
 use super::stop::Stop;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::base::log;
-use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::Frame;
-use gasnet_sci::supervise::ending::{Ending, Step};
-use gasnet_sci::supervise::header::{HALF, Half};
+use gasnet_sci::supervise::conductor::{self, Hands, Lead};
+use gasnet_sci::supervise::ending::Ending;
+use gasnet_sci::supervise::header::{self, HALF, Half};
+use gasnet_sci::supervise::outlet::Outlet;
 use gasnet_sci::supervise::output::Output;
 use gasnet_sci::supervise::spawn;
-use gasnet_sci::supervise::supervisor::OVERDUE;
-use libc::c_int;
+use libc::{c_int, pollfd};
 use remote::{Command, Remote, State};
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -37,7 +36,7 @@ mod show;
 mod tell;
 mod tree;
 
-use input::{Input, entry};
+use input::Input;
 pub use remote::AGENT;
 /// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
 const AT_ONCE: usize = 16;
@@ -55,7 +54,7 @@ pub fn launch(
     config: &Config,
 ) -> Result<i32, Stop> {
     let stop = |problem: String| Stop::new(1, format!("{NAME}: {problem}"));
-    let Some(Hosts { source, place, wanted }) = order.hosts.take() else {
+    let Some(options::Hosts { source, place, wanted }) = order.hosts.take() else {
         return Err(stop("there are no hosts".into()));
     };
     let listed = source.read().map_err(stop)?;
@@ -122,6 +121,7 @@ struct Plan {
 }
 
 struct Director {
+    lead: Lead,
     plan: Plan,
     hosts: Vec<Host>,
     command: Command,
@@ -130,19 +130,11 @@ struct Director {
     remotes: Vec<Remote>,
     // Whether the agents have been told their parts.
     told: bool,
-    output: Output,
     // Which of stdout and stderr agents have been told is closed.
     shut: [bool; 2],
     input: Input,
-    signals: OwnedFd,
     ignored: u64,
-    ending: Ending,
-    overdue_at: Option<Instant>,
-    requested: Option<c_int>,
     code: Option<u8>,
-    failed: bool,
-    killed_at: Option<Instant>,
-    poller: Poller,
     // Whether a node has joined.
     joined: bool,
     // Until an agent has ended: those that are left remove it if this process is killed.
@@ -169,9 +161,10 @@ impl Director {
             }
         }
         let ending = Ending::new(order.nodes, Duration::from_secs_f64(config.exit_seconds(order.nodes)));
-        let overdue_at = order.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let lead = Lead::new(NAME, Outlet::Own(Box::new(output)), ending, set.descriptor()?, order.time_limit);
         let remotes = hosts.iter().map(|host| Remote::new(&host.name)).collect();
         Ok(Director {
+            lead,
             plan,
             hosts,
             command,
@@ -179,18 +172,10 @@ impl Director {
             link_timeout: Duration::from_secs_f64(config.hosts.link_timeout),
             remotes,
             told: false,
-            output,
             shut: [false; 2],
             input: Input::new()?,
-            signals: set.descriptor()?,
             ignored,
-            ending,
-            overdue_at,
-            requested: None,
             code: None,
-            failed: false,
-            killed_at: None,
-            poller: Poller::default(),
             joined: false,
             registered: None,
             matrix: None,
@@ -209,23 +194,22 @@ impl Director {
     }
 
     fn run(&mut self) -> i32 {
-        while self.remotes.iter().any(|remote| !remote.is_over()) {
-            self.start_more();
-            self.tell();
-            self.turn();
-        }
+        conductor::run(self);
         self.write_matrix();
         self.clear_up();
-        self.status()
+        conductor::status(self)
     }
 
     // Starts agents, so many at a time; each branch does the same.
     fn start_more(&mut self) {
-        if self.ending.has_begun() {
+        if self.lead.ending.has_begun() {
             self.remotes
                 .iter_mut()
                 .filter(|remote| remote.state == State::Waiting)
                 .for_each(|r| r.state = State::Unused);
+            if self.lead.ending.was_asked() {
+                self.abandon_idle();
+            }
             return;
         }
         let place = |remote: &Remote| remote.through.map_or(0, |branch| branch + 1);
@@ -258,156 +242,62 @@ impl Director {
     fn start(&mut self, at: usize) -> Result<(), String> {
         let stderr = self.remotes[at].start(&self.command, self.start_timeout)?;
         let tag = format!("{NAME}: {}: ", self.remotes[at].name);
-        let _ = self.output.add_pipe(stderr, 1, tag, false, None);
+        if let Outlet::Own(output) = &mut self.lead.output {
+            let _ = output.add_pipe(stderr, 1, tag, false, None);
+        }
         Ok(())
-    }
-
-    // Makes one poll, and handles all that it brings.
-    fn turn(&mut self) {
-        self.pass_on();
-        let now = Instant::now();
-        let mut set = vec![entry(&self.signals, libc::POLLIN)];
-        self.output.interests(&mut set);
-        let host_of_node_0 =
-            self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0));
-        if host_of_node_0.is_some() {
-            self.input.interests(&mut set);
-        }
-        let mut dues = vec![self.ending.next(), self.overdue_at, self.output.next()];
-        for remote in self.remotes.iter().filter(|remote| !remote.is_over()) {
-            remote.interests(&mut set);
-            dues.push(remote.due(self.link_timeout));
-        }
-        dues.push(self.input.due(now));
-        dues.push(self.killed_at.map(|at| at + REAPING).filter(|at| *at > now));
-        let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
-        if let Err(error) = self.poller.poll(&mut set, due) {
-            return self.give_up(&error);
-        }
-        self.output.transfer(&set);
-        if set[0].revents != 0 {
-            self.take_signals();
-        }
-        if let Some(at) = host_of_node_0
-            && let Some(bytes) = self.input.read(&set)
-        {
-            self.remotes[at].send(&Frame::Input(bytes));
-        }
-        self.hear(&set);
-        self.pass_fence();
-        self.answer();
-        self.look_at_time();
-        self.pass_on();
-    }
-
-    // The kernel tells this process nothing of the hosts. That ends the job, with a line.
-    fn give_up(&mut self, error: &io::Error) {
-        self.record(1);
-        self.report(&format!("cannot hear of the hosts: {error}; ending the job, what the nodes print may be lost"));
-        self.send_all(&Frame::Kill);
-        self.remotes.iter_mut().filter(|remote| !remote.is_over()).for_each(Remote::abandon);
     }
 
     // Shows what nodes have printed. Tells agents that it has been taken, while there is room for more; whose output must wait; and
     // which streams nobody reads any more.
     fn answer(&mut self) {
-        self.output.settle();
-        for (number, hold) in self.output.turns() {
+        let Outlet::Own(output) = &mut self.lead.output else { return };
+        output.settle();
+        for (number, hold) in output.turns() {
             let (rank, stream) = node_of(number);
             let frame = Frame::Hold(rank, stream, hold);
             let of_host = |remote: &&mut Remote| remote.state == State::Running && remote.ranks.contains(&rank);
             self.remotes.iter_mut().filter(of_host).for_each(|remote| remote.send(&frame));
         }
-        if self.output.is_queueing() {
-            self.ending.await_turns(Instant::now());
-        }
-        if self.output.is_clogged() {
-            self.ending.extend(Instant::now());
-        } else {
+        if !output.is_clogged() {
             self.remotes.iter_mut().for_each(Remote::answer);
         }
+        let is_closed = [0, 1].map(|stream| output.is_closed(stream));
         for stream in [0, 1] {
-            if !self.shut[stream as usize] && self.output.is_closed(stream.into()) {
-                self.shut[stream as usize] = true;
-                self.send_all(&Frame::Shut(stream));
+            if is_closed[stream] && !std::mem::replace(&mut self.shut[stream], true) {
+                self.send_all(&Frame::Shut(stream as u8));
             }
         }
     }
 
-    fn look_at_time(&mut self) {
-        let now = Instant::now();
-        if let Some(limit) = self.plan.order.time_limit
-            && self.overdue_at.take_if(|at| *at <= now).is_some()
-        {
-            self.record(OVERDUE);
-            let line = format!("the job did not end within {} s (--timeout); ending it", limit.as_secs_f64());
-            self.ending.overdue(now, line);
-        }
-        for step in self.ending.steps(now) {
-            self.do_step(step);
-        }
-        if self.killed_at.is_some_and(|at| now > at + REAPING) {
-            self.killed_at = None;
-            for at in 0..self.remotes.len() {
-                if !self.remotes[at].is_over() {
-                    let name = self.remotes[at].name.clone();
-                    if !self.is_branch(at) {
-                        self.report(&format!("host {name} does not end its nodes; leaving them to it"));
-                    }
-                    self.remotes[at].abandon();
-                }
-            }
+    // Brings what a node printed; nothing: its stream has ended.
+    fn feed(&mut self, rank: u32, stream: u8, bytes: &[u8]) {
+        if let Outlet::Own(output) = &mut self.lead.output {
+            output.feed(fed(rank, stream), bytes);
         }
     }
 
-    fn do_step(&mut self, step: Step) {
-        match step {
-            Step::Print(line) => self.report(&line),
-            Step::Ask => {
-                if self.code.is_none() && self.requested.is_none() {
-                    self.failed = true;
-                }
-                let code = self.code;
-                self.send_all(&Frame::Ask(code));
-                self.abandon_idle();
-            }
-            Step::Kill => {
-                self.killed_at = Some(Instant::now());
-                self.send_all(&Frame::Kill);
-            }
-        }
+    // The host of node 0, which has stdin.
+    fn first_host(&self) -> Option<usize> {
+        self.remotes.iter().position(|remote| remote.state == State::Running && remote.ranks.contains(&0))
     }
 
     fn send_all(&mut self, frame: &Frame) {
         self.remotes.iter_mut().filter(|remote| remote.state == State::Running).for_each(|remote| remote.send(frame));
     }
 
-    fn report(&mut self, line: &str) {
-        self.output.report(&format!("{NAME}: {line}"));
-    }
-
     // The job has failed, and not by a node's doing.
     fn fail(&mut self, code: u8, line: String) {
-        let now = Instant::now();
         // The end was orderly until now: what was asked to leave has not, or nobody will know.
-        let is_orderly = self.ending.was_asked() && self.requested.is_none() && self.code == Some(0);
+        let is_orderly = self.lead.ending.was_asked() && self.lead.requested.is_none() && self.code == Some(0);
         if is_orderly {
-            self.report(&line);
+            self.lead.report(&line);
         }
-        if is_orderly || !self.ending.was_asked() {
+        if is_orderly || !self.lead.ending.was_asked() {
             self.record(code);
         }
-        self.ending.crash(now, u32::MAX, line);
-        for step in self.ending.steps(now) {
-            self.do_step(step);
-        }
-    }
-
-    // The first non-zero code stays, else zero does.
-    fn record(&mut self, code: u8) {
-        if self.code.is_none_or(|known| known == 0) {
-            self.code = Some(code);
-        }
+        self.lead.ending.crash(Instant::now(), u32::MAX, line);
+        conductor::take_steps(self);
     }
 
     // Releases the fence once the agents of all hosts with nodes have reported the same generation: sends them what all nodes put.
@@ -428,6 +318,87 @@ impl Director {
             all[rank as usize] = half;
         }
         self.send_all(&Frame::Release(generation, all));
+    }
+}
+
+impl Hands for Director {
+    fn lead(&mut self) -> &mut Lead {
+        &mut self.lead
+    }
+
+    fn goes_on(&mut self, now: Instant) -> bool {
+        if self.lead.killed_at.take_if(|at| now >= *at + REAPING).is_some() {
+            self.leave_to_hosts();
+        }
+        if !self.remotes.iter().all(Remote::is_over) {
+            self.start_more();
+            self.tell();
+            self.pass_on();
+        }
+        !self.remotes.iter().all(Remote::is_over)
+    }
+
+    fn interests(&mut self, now: Instant, set: &mut Vec<pollfd>, dues: &mut Vec<Option<Instant>>) {
+        if self.first_host().is_some() {
+            self.input.interests(set);
+        }
+        for remote in self.remotes.iter().filter(|remote| !remote.is_over()) {
+            remote.interests(set);
+            dues.push(remote.due(self.link_timeout));
+        }
+        dues.push(self.input.due(now));
+        dues.push(self.lead.killed_at.map(|at| at + REAPING));
+    }
+
+    fn serve(&mut self, polled: &[pollfd]) {
+        if let Some(at) = self.first_host()
+            && let Some(bytes) = self.input.read(polled)
+        {
+            self.remotes[at].send(&Frame::Input(bytes));
+        }
+        self.hear(polled);
+        self.pass_fence();
+        self.answer();
+    }
+
+    fn deaf(&mut self, error: &io::Error) {
+        self.record(1);
+        self.lead
+            .report(&format!("cannot hear of the hosts: {error}; ending the job, what the nodes print may be lost"));
+        self.send_all(&Frame::Kill);
+        self.remotes.iter_mut().filter(|remote| !remote.is_over()).for_each(Remote::abandon);
+    }
+
+    fn code(&self) -> Option<u8> {
+        self.code
+    }
+
+    fn record(&mut self, code: u8) {
+        if header::replaces(self.code, code) {
+            self.code = Some(code);
+        }
+    }
+
+    fn ask(&mut self) {
+        let code = self.code;
+        self.send_all(&Frame::Ask(code));
+        self.abandon_idle();
+    }
+
+    fn kill(&mut self) {
+        self.send_all(&Frame::Kill);
+    }
+
+    fn send(&mut self, signal: c_int, _from_terminal: bool) {
+        self.send_all(&Frame::Signal(signal)); // no node has this terminal
+    }
+
+    fn leave(&mut self, _signal: c_int) -> bool {
+        false
+    }
+
+    fn pause(&mut self, pause: bool, _from_terminal: bool) {
+        self.pause_hosts(pause);
     }
 }
 

@@ -1,31 +1,22 @@
 //! From an [`Order`] to a job: checks that the job fits the host, starts the nodes, supervises them.
 
-#![allow(unsafe_code)] // system calls and C
-
 use super::cli::NAME;
 use super::debugger;
 use super::director;
 use super::hint;
 use super::mapping::Mapping;
-use super::matrix::{self, Parts, Wanted};
+use super::matrix::{self, Wanted};
 use super::options::{Order, Output};
-use super::program::{self, NOT_EXECUTABLE};
+use super::part::{Part, system};
+use super::program;
 use super::registry::{self, Entry, Role};
 use super::stop::{Stop, advise};
-use super::timing;
-use gasnet_sci::base::config::{Config, tune};
-use gasnet_sci::boot::{HANDOFF, handoff};
+use gasnet_sci::base::config::Config;
 use gasnet_sci::job::limits;
-use gasnet_sci::os::topology::{Bind, Binding, Topology, format_list};
-use gasnet_sci::os::{cgroup, layout, sys};
-use gasnet_sci::supervise::spawn::{self, Children, Spawned, Streams};
-use gasnet_sci::supervise::{JobHeader, Phase, guard, supervisor};
-use std::ffi::{CString, OsStr, OsString};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use gasnet_sci::os::sys;
+use gasnet_sci::supervise::{JobHeader, Phase, guard, spawn, supervisor};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// An exit timeout that no debugging session reaches.
@@ -54,7 +45,7 @@ pub fn launch(mut order: Order) -> Result<i32, Stop> {
     }
     mapping.as_ref().map_or(Ok(()), Mapping::check_own).map_err(stop)?;
     let ranks = (0..order.nodes).collect();
-    let mut job = Job::prepare(order, mapping, file, zeroth, ranks, &config)?;
+    let job = Part::prepare(order, mapping, file, zeroth, ranks, &config)?;
     if job.order.verbose {
         job.show();
     }
@@ -64,395 +55,66 @@ pub fn launch(mut order: Order) -> Result<i32, Stop> {
     }
     job.prepare_files()?;
     let wanted = job.order.matrix.as_ref().map(|file| Wanted::new(file, job.order.nodes)).transpose().map_err(stop)?;
-    job.run(&config, wanted)
+    run(job, &config, wanted)
 }
 
-// The tune file of this installation, for the nodes' environment; `None` if the user names one, or if there is none.
-// An error in it is reported here, once for the job.
-fn tune_file(config: &Config) -> Option<OsString> {
-    if config.tune_file.is_some() {
-        return None;
+// Runs the job: starts the nodes, supervises them, and collects what they leave.
+fn run(mut job: Part, config: &Config, mut wanted: Option<Wanted>) -> Result<i32, Stop> {
+    let nodes = job.order.nodes;
+    let is_entered = registry::is_sessions();
+    let leaves_files = is_entered || wanted.is_some();
+    let guard = guard::split(if leaves_files { registry::tidy } else { || () });
+    let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
+    if wanted.is_some() {
+        job.make_parts(&header)?;
     }
-    match tune::find(None, &tune::Asker::here()) {
-        Ok(tuned) => tuned.map(|tuned| tuned.file.into()),
-        Err(problem) => {
-            advise(&problem);
-            Some(tune::NONE.into())
-        }
+    header.set_memory_number(memory.as_raw_fd());
+    job.hand_positions(&header);
+    if job.order.survive {
+        header.set_survives();
     }
-}
-
-// --- binding -------------------------------------------------------------------------------------
-
-// Where each of the nodes `ranks` is bound; `None`: nowhere. Empty: none is.
-fn places(order: &Order, mapping: Option<&Mapping>, ranks: &[u32]) -> Result<Vec<Option<Binding>>, Stop> {
-    if let Some(mapping) = mapping {
-        return mapping
-            .bindings(&Topology::read(), ranks)
-            .map_err(|problem| Stop::new(1, format!("{NAME}: {problem}")));
+    let watch = hint::Watch::begin(config);
+    let terminal = job.debug.as_ref().and_then(debugger::Plan::on_terminal);
+    if terminal.is_some() {
+        // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
+        sys::set_plain(libc::SIGINT, libc::SIG_IGN);
     }
-    let nodes = ranks.len();
-    if order.bind == Bind::None {
-        return Ok(Vec::new());
-    }
-    let host = Topology::read();
-    let places = match host.places(order.bind, nodes) {
-        Ok(places) => places,
-        Err(problem) if order.bind_is_wish => {
-            advise(&format!("-c: {problem}; nodes are not bound"));
-            return Ok(Vec::new());
-        }
-        Err(problem) => {
-            let text = format!("{NAME}: --bind: {problem}: start fewer nodes, or with a smaller -c, or without --bind");
-            return Err(Stop::new(1, text));
-        }
+    let stdin = terminal.unwrap_or(0);
+    let (children, exec_errors) = job.start(&header, &memory, stdin, terminal)?;
+    let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
+    let tag = job.order.output == Output::Here { tag: true };
+    let options = supervisor::Options {
+        // A node that is stopped in a debugger may keep the job's exit waiting for as long as the user likes.
+        exit_time: if job.debug.is_some() { DAYS } else { exit_time },
+        exec_errors: Some(exec_errors),
+        time_limit: job.order.time_limit,
+        tag,
+        prompts: stdin,
+        guard,
+        ..supervisor::Options::new(NAME)
     };
-    if order.bind == Bind::Numa && nodes > host.cpus() {
-        advise(&format!("--bind numa: {nodes} nodes share {} CPUs", host.cpus()));
-    } else if let Some(quota) = cgroup::cpus().filter(|quota| nodes as f64 > quota.ceil()) {
-        advise(&format!("--bind: the cgroup's quota is {quota} CPUs for {nodes} nodes"));
-    }
-    Ok(places.into_iter().map(Some).collect())
-}
-
-// --- addresses -----------------------------------------------------------------------------------
-
-// The addresses at which the nodes' programs have their functions and data.
-enum Addresses {
-    // The system puts each node where it likes: there is one node, or the user asked for `--aslr`.
-    Random,
-    // All nodes have the same addresses. `changed`: the launcher switched randomisation off, so nodes switch it on
-    // again for the programs that they start.
-    Same { changed: bool },
-    // The system forbids switching randomisation off.
-    Refused(io::Error),
-}
-
-impl Addresses {
-    // Changes this process; the nodes inherit the setting.
-    fn choose(order: &Order) -> Addresses {
-        if order.aslr || order.nodes == 1 {
-            return Addresses::Random;
-        }
-        layout::set_random(false).map_or_else(Addresses::Refused, |changed| Addresses::Same { changed })
-    }
-}
-
-impl std::fmt::Display for Addresses {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Addresses::Random => f.write_str("random in each node"),
-            Addresses::Same { .. } => f.write_str("the same in all nodes (--aslr: random)"),
-            Addresses::Refused(error) => write!(f, "random in each node, for this system forbids the change: {error}"),
+    let entry = Entry {
+        id: header.cookie(),
+        role: Role::Launcher,
+        nodes,
+        all: nodes,
+        cpus: nodes,
+        program: job.file.display().to_string(),
+    };
+    let registered = is_entered.then(|| registry::register(&entry));
+    let mut status = supervisor::run(header, children, options);
+    let is_joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
+    let end = hint::End { file: &job.file, word: &job.order.program, nodes, is_joined, status };
+    watch.lines(&end).iter().for_each(|line| advise(line));
+    if let (Some(parts), Some(wanted)) = (job.take_parts(), &mut wanted) {
+        wanted.collect(&parts);
+        if !wanted.is_in_vain(status)
+            && let Err(problem) = wanted.write()
+        {
+            advise(&problem);
+            status = status.max(1);
         }
     }
-}
-
-// --- the job -------------------------------------------------------------------------------------
-
-/// The nodes of a job on this host, ready to be started.
-pub struct Job {
-    order: Order,
-    file: PathBuf,
-    zeroth: OsString,
-    /// The ranks of the nodes on this host, in order.
-    ranks: Vec<u32>,
-    /// Where each of them is bound; `None`: nowhere. Empty: none is.
-    places: Vec<Option<Binding>>,
-    mapping: Option<Mapping>,
-    /// Where the nodes write their parts of the traffic matrix, if there is to be one.
-    parts: Option<Parts>,
-    debug: Option<debugger::Plan>,
-    /// Value of [`tune::VARIABLE`] for the nodes' environment, if it must be set.
-    tune_file: Option<OsString>,
-    /// Value of [`timing::LOADER`] for the nodes, if they are in timing mode.
-    timed: Option<OsString>,
-    addresses: Addresses,
-}
-
-// All that a new process needs in order to become its node's program.
-struct Start<'a> {
-    header: &'a JobHeader,
-    memory: &'a OwnedFd,
-    exec_report: io::PipeWriter,
-}
-
-impl Job {
-    /// Finds out how the nodes `ranks` run here. Changes this process: its nodes inherit how addresses are chosen.
-    pub fn prepare(
-        order: Order,
-        mapping: Option<Mapping>,
-        file: PathBuf,
-        zeroth: OsString,
-        ranks: Vec<u32>,
-        config: &Config,
-    ) -> Result<Job, Stop> {
-        let places = places(&order, mapping.as_ref(), &ranks)?;
-        let debug = order.debug.as_ref().map(|debug| debugger::Plan::new(debug, order.nodes)).transpose()?;
-        let tune_file = tune_file(config);
-        let timed = timing::library_path(config, order.nodes)?;
-        let addresses = Addresses::choose(&order);
-        Ok(Job { order, file, zeroth, ranks, places, mapping, parts: None, debug, tune_file, timed, addresses })
-    }
-
-    /// Tells the user what is run.
-    pub fn show(&self) {
-        if self.ranks.len() == self.order.nodes as usize {
-            // Of several hosts the launcher has said it.
-            let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
-            advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
-        }
-        advise(&format!("addresses of functions and static data: {}", self.addresses));
-        for (rank, place) in self.ranks.iter().zip(&self.places) {
-            match (place, &self.mapping) {
-                (Some(place), _) => {
-                    let memory = place.memory.map_or(String::new(), |node| format!(", memory of NUMA node {node}"));
-                    advise(&format!("node {rank}: CPUs {}{memory}", format_list(&place.cpus)));
-                }
-                (None, Some(mapping)) => advise(&format!("node {rank}: {}, not bound", mapping.place(*rank))),
-                (None, None) => {}
-            }
-        }
-        for rank in self.ranks.iter().copied() {
-            let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
-            if !prefix.is_empty() {
-                let words: Vec<_> = prefix.iter().map(|word| word.to_string_lossy()).collect();
-                advise(&format!("node {rank} under {}", words.join(" ")));
-            }
-            if let Output::Files([out, err]) = &self.order.output {
-                let [out, err] = [out, err].map(|name| file_of(name, rank));
-                advise(&format!("node {rank}: stdout to {}, stderr to {}", out.display(), err.display()));
-            }
-        }
-    }
-
-    fn title(&self, rank: u32) -> String {
-        format!("node {rank} of {}: {}", self.order.nodes, self.order.program.to_string_lossy())
-    }
-
-    /// Makes the place for the nodes' parts of the traffic matrix. This process must be the one that outlives them.
-    pub fn make_parts(&mut self, header: &JobHeader) -> Result<(), Stop> {
-        self.parts =
-            Some(Parts::create(header.cookie()).map_err(|problem| Stop::new(1, format!("{NAME}: {problem}")))?);
-        Ok(())
-    }
-
-    /// Takes what was made, for the end of the job.
-    pub fn take_parts(&mut self) -> Option<Parts> {
-        self.parts.take()
-    }
-
-    /// Tells all nodes their positions. Call it before there are nodes.
-    pub fn hand_positions(&self, header: &JobHeader) {
-        for (rank, position) in (0..).zip(self.mapping.iter().flat_map(Mapping::positions)) {
-            position.into_iter().for_each(|position| header.record(rank).set_position(position));
-        }
-    }
-
-    fn run(&mut self, config: &Config, mut wanted: Option<Wanted>) -> Result<i32, Stop> {
-        let nodes = self.order.nodes;
-        let is_entered = registry::is_sessions();
-        let leaves_files = is_entered || wanted.is_some();
-        let guard = guard::split(if leaves_files { registry::tidy } else { || () });
-        let (memory, header) = JobHeader::create(nodes).map_err(system("no memory for the job"))?;
-        if wanted.is_some() {
-            self.make_parts(&header)?;
-        }
-        header.set_memory_number(memory.as_raw_fd());
-        self.hand_positions(&header);
-        if self.order.survive {
-            header.set_survives();
-        }
-        let watch = hint::Watch::begin(config);
-        let terminal = self.debug.as_ref().and_then(debugger::Plan::on_terminal);
-        if terminal.is_some() {
-            // Ctrl-C is for the debugger. It must end neither the launcher nor the other nodes.
-            sys::set_plain(libc::SIGINT, libc::SIG_IGN);
-        }
-        let stdin = terminal.unwrap_or(0);
-        let (children, exec_errors) = self.start(&header, &memory, stdin, terminal)?;
-        let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
-        let tag = self.order.output == Output::Here { tag: true };
-        let options = supervisor::Options {
-            exit_time: self.exit_time(exit_time),
-            exec_errors: Some(exec_errors),
-            time_limit: self.order.time_limit,
-            tag,
-            prompts: stdin,
-            guard,
-            ..supervisor::Options::new(NAME)
-        };
-        let entry = Entry {
-            id: header.cookie(),
-            role: Role::Launcher,
-            nodes,
-            all: nodes,
-            cpus: nodes,
-            program: self.file.display().to_string(),
-        };
-        let registered = is_entered.then(|| registry::register(&entry));
-        let mut status = supervisor::run(header, children, options);
-        let is_joined = header.records().iter().any(|record| record.phase() != Phase::Unborn);
-        let end = hint::End { file: &self.file, word: &self.order.program, nodes, is_joined, status };
-        watch.lines(&end).iter().for_each(|line| advise(line));
-        if let (Some(parts), Some(wanted)) = (self.take_parts(), &mut wanted) {
-            wanted.collect(&parts);
-            if !wanted.is_in_vain(status)
-                && let Err(problem) = wanted.write()
-            {
-                advise(&problem);
-                status = status.max(1);
-            }
-        }
-        drop(registered);
-        sys::exit_now(status)
-    }
-
-    // A node that is stopped in a debugger may keep the job's exit waiting for as long as the user likes.
-    fn exit_time(&self, usual: Duration) -> Duration {
-        if self.debug.is_some() { DAYS } else { usual }
-    }
-
-    /// Starts this host's nodes, which never return from here. Also returns what brings the errors of those whose program cannot be
-    /// executed. Node `stdin` gets this process's stdin, node `terminal` its stdout and stderr too.
-    pub fn start(
-        &self,
-        header: &JobHeader,
-        memory: &OwnedFd,
-        stdin: u32,
-        terminal: Option<u32>,
-    ) -> Result<(Children, io::PipeReader), Stop> {
-        let (exec_errors, exec_report) = io::pipe().map_err(sys::refused("pipe2")).map_err(system("no pipe"))?;
-        let streams = |rank| self.streams(rank, terminal);
-        let plan = spawn::Plan { stdin, streams: &streams };
-        match spawn::spawn_all(header, &plan).map_err(system("cannot start the nodes"))? {
-            Spawned::Node { rank, lifeline } => {
-                if terminal == Some(rank) {
-                    sys::set_plain(libc::SIGINT, libc::SIG_DFL);
-                }
-                self.become_program(Start { header, memory, exec_report }, rank, lifeline)
-            }
-            Spawned::Supervisor(children) => Ok((children, exec_errors)),
-        }
-    }
-
-    fn streams(&self, rank: u32, terminal: Option<u32>) -> io::Result<Streams> {
-        match &self.order.output {
-            _ if terminal == Some(rank) => Ok(Streams::Inherited),
-            Output::Files(names) => {
-                let [out, err] = names.each_ref().map(|name| file_of(name, rank));
-                // Append mode, so that two streams in one file do not overwrite each other.
-                let open = |file: &Path| OpenOptions::new().append(true).create(true).open(file);
-                Ok(Streams::Files([open(&out)?, open(&err)?]))
-            }
-            Output::Here { tag } if self.order.nodes > 1 || *tag => Ok(Streams::Piped),
-            Output::Here { .. } => Ok(Streams::Inherited),
-        }
-    }
-
-    // Creates or empties all files. So a file name that does not work is reported before any node runs.
-    pub fn prepare_files(&self) -> Result<(), Stop> {
-        let Output::Files(names) = &self.order.output else { return Ok(()) };
-        for rank in self.ranks.iter().copied() {
-            for file in names.iter().map(|name| file_of(name, rank)) {
-                let created = match file.parent() {
-                    Some(directory) => std::fs::create_dir_all(directory).and_then(|()| File::create(&file)),
-                    None => File::create(&file),
-                };
-                if let Err(error) = created {
-                    let text = format!("{NAME}: cannot write the output of node {rank} to {}: {error}", file.display());
-                    return Err(Stop::new(1, text));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    // Runs in the new process.
-    fn become_program(&self, start: Start<'_>, rank: u32, lifeline: OwnedFd) -> ! {
-        let mut report = File::from(OwnedFd::from(start.exec_report));
-        let (status, line) = match self.prepare_and_execute(start.header, start.memory, rank, lifeline) {
-            Ok((path, error)) => {
-                let (status, why) = program::refusal(Path::new(&path), &error);
-                (status, format!("cannot run {path}: {why}"))
-            }
-            Err(problem) => (NOT_EXECUTABLE, format!("node {rank}: {problem}")),
-        };
-        let bytes: Vec<u8> = std::iter::once(status).chain(line.into_bytes()).chain([b'\n']).collect();
-        let _ = report.write_all(&bytes);
-        sys::exit_now(status.into())
-    }
-
-    // Returns only on failure: the program that could not be executed and the error, or the step before that failed.
-    fn prepare_and_execute(
-        &self,
-        header: &JobHeader,
-        memory: &OwnedFd,
-        rank: u32,
-        lifeline: OwnedFd,
-    ) -> Result<(String, io::Error), String> {
-        let words = self.words(rank)?;
-        let memory = sys::duplicate_high(memory.as_fd(), spawn::HIGH).map_err(|e| format!("the job's memory: {e}"))?;
-        for fd in [&memory, &lifeline] {
-            sys::set_close_on_exec(fd.as_fd(), false).map_err(|e| format!("the hand-off: {e}"))?;
-        }
-        let unrandomised = matches!(self.addresses, Addresses::Same { changed: true });
-        let value = handoff(header, rank, memory.as_raw_fd(), lifeline.as_raw_fd(), unrandomised);
-        // SAFETY: this process has one thread.
-        unsafe { std::env::set_var(HANDOFF, value) };
-        if self.order.verbose {
-            // SAFETY: this process has one thread.
-            unsafe { std::env::set_var("GASNET_VERBOSEENV", "1") };
-        }
-        if let Some(file) = &self.tune_file {
-            // A program has the library linked into it and does not know the installation; the launcher does.
-            // SAFETY: this process has one thread.
-            unsafe { std::env::set_var(tune::VARIABLE, file) };
-        }
-        if let Some(parts) = &self.parts {
-            parts.hand_over();
-        }
-        if let Some(path) = &self.timed {
-            // SAFETY: this process has one thread.
-            unsafe { std::env::set_var(timing::LOADER, path) };
-        }
-        if self.debug.as_ref().is_some_and(|debug| debug.waits(rank)) {
-            // SAFETY: this process has one thread.
-            unsafe { std::env::set_var("GASNET_FREEZE", "1") };
-        }
-        let at = self.ranks.iter().position(|own| *own == rank);
-        if let Some(place) = at.and_then(|at| self.places.get(at)?.as_ref()) {
-            let what = || format!("cannot be bound to CPUs {}", format_list(&place.cpus));
-            place
-                .enter()
-                .map_err(|error| format!("{}: {error}; without --bind, -c and --map no node is bound", what()))?;
-        }
-        let (path, argv) = words;
-        let error = sys::execute(&path, &argv);
-        Ok((path.to_string_lossy().into_owned(), error))
-    }
-
-    // Path and argument vector of the program that node `rank` executes.
-    fn words(&self, rank: u32) -> Result<(CString, Vec<CString>), String> {
-        // These words contain no zero bytes, because they came as C strings.
-        let text = |word: &OsStr| CString::new(word.as_bytes()).map_err(|error| error.to_string());
-        let prefix = self.debug.as_ref().map_or(Vec::new(), |debug| debug.prefix(rank, &self.title(rank)));
-        let arguments = self.order.arguments.iter();
-        let Some(first) = prefix.first() else {
-            let words = std::iter::once(&self.zeroth).chain(arguments);
-            return Ok((text(self.file.as_os_str())?, words.map(|word| text(word)).collect::<Result<_, _>>()?));
-        };
-        let found = program::in_path(&first.to_string_lossy()).ok_or(format!("{first:?} is not found"))?;
-        let program = self.file.clone().into_os_string();
-        let words = prefix.iter().chain([&program]).chain(arguments);
-        Ok((text(found.as_os_str())?, words.map(|word| text(word)).collect::<Result<_, _>>()?))
-    }
-}
-
-fn system(what: &'static str) -> impl Fn(io::Error) -> Stop {
-    move |error| Stop::new(1, format!("{NAME}: {what}: {error}"))
-}
-
-fn file_of(name: &str, rank: u32) -> PathBuf {
-    name.replace("%n", &rank.to_string()).into()
+    drop(registered);
+    sys::exit_now(status)
 }

@@ -22,6 +22,7 @@ mod man;
 mod mapping;
 mod matrix;
 mod options;
+mod part;
 mod place;
 mod policy;
 mod program;

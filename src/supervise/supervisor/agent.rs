@@ -3,10 +3,10 @@
 //! The launcher judges how nodes end, and says when the others are asked or killed. If it falls silent, or the channel ends, the agent
 //! kills its nodes. Then no process waits for an orderly end any more.
 
-use super::{Supervisor, readable};
-use crate::os::{family, sys};
+use super::Supervisor;
+use crate::os::sys;
 use crate::supervise::channel::{Channel, End, Frame};
-use crate::supervise::ending::Step;
+use crate::supervise::conductor::{self, Hands, readable};
 use crate::supervise::header::{JobHeader, Phase};
 use crate::supervise::outlet::Outlet;
 use libc::{c_int, pollfd};
@@ -131,7 +131,7 @@ impl Link {
 
 impl Supervisor {
     // What the link brings and needs, once in each turn of the loop. `polled`: what poll(2) found.
-    pub(super) fn serve_launcher(&mut self, polled: &[pollfd], killed_at: &mut Option<Instant>) {
+    pub(super) fn serve_launcher(&mut self, polled: &[pollfd]) {
         if self.link.as_ref().is_none_or(|link| link.lost) {
             return;
         }
@@ -142,7 +142,7 @@ impl Supervisor {
             if channel.is_readable(polled) { channel.receive() } else { Ok(Vec::new()) }
         });
         for frame in frames.unwrap_or_default() {
-            self.obey(frame, killed_at);
+            self.obey(frame);
         }
         self.report_fence();
         self.report_phases();
@@ -155,12 +155,12 @@ impl Supervisor {
             link.lost = true;
             link.stdin = None;
             link.channel.borrow_mut().give_up();
-            self.requested.get_or_insert(libc::SIGKILL);
-            self.ending.abandoned(Instant::now());
+            self.lead.requested.get_or_insert(libc::SIGKILL);
+            self.lead.ending.abandoned(Instant::now());
         }
     }
 
-    fn obey(&mut self, frame: Frame, killed_at: &mut Option<Instant>) {
+    fn obey(&mut self, frame: Frame) {
         match frame {
             Frame::Release(generation, halves) => drop(self.header.release(generation, &halves)),
             Frame::Input(bytes) => {
@@ -174,40 +174,35 @@ impl Supervisor {
                 }
             }
             Frame::Taken(count) => {
-                if let Outlet::Launcher(relay) = &mut self.output {
+                if let Outlet::Launcher(relay) = &mut self.lead.output {
                     relay.taken(count as usize);
                 }
             }
             Frame::Hold(rank, stream, hold) => {
-                if let Outlet::Launcher(relay) = &mut self.output {
+                if let Outlet::Launcher(relay) = &mut self.lead.output {
                     relay.hold(rank, stream, hold);
                 }
             }
             Frame::Shut(stream) => {
-                if let Outlet::Launcher(relay) = &mut self.output {
+                if let Outlet::Launcher(relay) = &mut self.lead.output {
                     relay.shut(stream);
                 }
             }
-            Frame::Signal(signal) => self.forward(signal),
-            Frame::Pause(pause) => self.pause_nodes(pause),
+            Frame::Signal(signal) => self.send(signal, false),
+            Frame::Pause(pause) => {
+                self.pause(pause, false);
+                let Some(link) = &mut self.link else { return };
+                link.paused = pause;
+                link.channel.borrow_mut().forgive();
+            }
             Frame::Ask(code) => {
                 if let Some(code) = code {
                     self.header.record_exit(code);
                 }
-                self.do_step(Step::Ask, killed_at);
+                conductor::ask(self);
             }
-            Frame::Kill => self.do_step(Step::Kill, killed_at),
+            Frame::Kill => conductor::kill(self),
             _ => {} // a beat, or what launchers do not say
-        }
-    }
-
-    fn pause_nodes(&mut self, pause: bool) {
-        let mut children = family::own_children();
-        children.retain(|pid| !self.earlier_children.contains(pid));
-        family::signal_all(&children, if pause { libc::SIGSTOP } else { libc::SIGCONT }, &|_| false);
-        if let Some(link) = &mut self.link {
-            link.paused = pause;
-            link.channel.borrow_mut().forgive();
         }
     }
 

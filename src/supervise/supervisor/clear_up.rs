@@ -3,6 +3,7 @@
 use super::agent::Link;
 use super::{Supervisor, readable};
 use crate::os::family;
+use crate::supervise::conductor;
 use std::time::{Duration, Instant};
 
 /// How long the supervisor waits for output that a process outside the job may still write. A guess.
@@ -13,60 +14,43 @@ impl Supervisor {
     pub(super) fn clear_up(&mut self) {
         family::kill_all(&self.earlier_children);
         let mut give_up = Instant::now() + LINGER;
-        while self.output.has_sources() || self.output.is_holding() {
+        while self.lead.output.has_sources() || self.lead.output.is_holding() {
             let now = Instant::now();
-            if self.output.has_sources() && now >= give_up {
-                if self.output.give_way() {
+            if self.lead.output.has_sources() && now >= give_up {
+                if self.lead.output.give_way() {
                     give_up = now + LINGER;
                 } else {
-                    self.output.close_sources();
+                    self.lead.output.close_sources();
                 }
                 continue;
             }
-            let mut set = vec![readable(&self.signals)];
+            let mut set = vec![self.lead.signals()];
             set.extend(self.options.guard.as_ref().map(readable));
             let own = set.len();
-            self.output.interests(&mut set);
+            self.lead.output.interests(&mut set);
             if let Some(link) = &self.link {
                 link.interests(&mut set);
             }
             let beat = self.link.as_ref().and_then(Link::next);
-            let dues = [self.output.has_sources().then_some(give_up), self.output.next(), beat];
+            let dues = [self.lead.output.has_sources().then_some(give_up), self.lead.output.next(), beat];
             let due = dues.into_iter().flatten().min();
             self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
-            if self.output.transfer(&set[own..]) || self.output.is_clogged() || self.poller.hopes() {
+            if self.lead.output.transfer(&set[own..]) || self.lead.output.is_clogged() || self.lead.poller.hopes() {
                 give_up = Instant::now() + LINGER;
             }
-            self.serve_launcher(&set, &mut None);
-            if set[0].revents != 0 && self.ends_by_signal() {
-                self.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
+            self.serve_launcher(&set);
+            if set[0].revents != 0 && conductor::ends_by_signal(self) {
+                self.lead.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
                 return;
             }
-            if self.poller.is_deaf() && !self.output.has_sources() {
+            if self.lead.poller.is_deaf() && !self.lead.output.has_sources() {
                 self.header.record_exit(1); // what the reader has not taken is lost
                 return;
             }
             if set[1..own].iter().any(|guard| guard.revents != 0) {
-                self.output.close_sources();
+                self.lead.output.close_sources();
                 return; // no process waits for this one any more
             }
         }
-    }
-
-    // Handles the signals that have come. True: one of them asks for the end.
-    fn ends_by_signal(&mut self) -> bool {
-        let mut ends = false;
-        while let Some((signal, from_terminal)) = self.next_signal() {
-            match signal {
-                _ if self.tell_signal(signal) => {}
-                libc::SIGUSR1 | libc::SIGUSR2 => {}
-                libc::SIGTSTP => self.stop(from_terminal),
-                _ => {
-                    self.requested.get_or_insert(signal);
-                    ends = true;
-                }
-            }
-        }
-        ends
     }
 }

@@ -2,9 +2,9 @@
 
 use super::super::branch;
 use super::super::matrix::Wanted;
-use super::input::entry;
+use super::Director;
 use super::remote::Remote;
-use super::{Director, fed};
+use gasnet_sci::supervise::conductor::{self, Hands};
 use std::time::{Duration, Instant};
 
 /// How long the launcher waits for what the commands that started agents may still print.
@@ -22,30 +22,36 @@ impl Director {
         self.remotes.retain(Remote::is_direct);
         let until = Instant::now() + LEAVING;
         let mut give_up = Instant::now() + LINGER;
-        for stream in (0..self.plan.order.nodes).flat_map(|rank| [fed(rank, 0), fed(rank, 1)]) {
-            self.output.feed(stream, &[]);
+        for (rank, stream) in (0..self.plan.order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
+            self.feed(rank, stream, &[]);
         }
-        while self.output.has_sources() || self.output.is_holding() || self.remotes.iter_mut().any(Remote::is_running) {
+        while self.lead.output.has_sources()
+            || self.lead.output.is_holding()
+            || self.remotes.iter_mut().any(Remote::is_running)
+        {
             let now = Instant::now();
             if now >= until {
                 self.remotes.iter_mut().for_each(Remote::end);
             }
-            if self.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
-                self.output.close_sources();
+            if self.lead.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
+                self.lead.output.close_sources();
                 continue;
             }
-            let mut set = vec![entry(&self.signals, libc::POLLIN)];
-            self.output.interests(&mut set);
-            let due = [Some(Duration::from_millis(50)), self.output.next().map(|at| at.saturating_duration_since(now))];
-            if self.poller.poll(&mut set, due.into_iter().flatten().min()).is_err() && !self.output.has_sources() {
+            let mut set = vec![self.lead.signals()];
+            self.lead.output.interests(&mut set);
+            let due =
+                [Some(Duration::from_millis(50)), self.lead.output.next().map(|at| at.saturating_duration_since(now))];
+            if self.lead.poller.poll(&mut set, due.into_iter().flatten().min()).is_err()
+                && !self.lead.output.has_sources()
+            {
                 self.record(1); // what the reader has not taken is lost
                 return;
             }
-            if self.output.transfer(&set[1..]) || self.output.is_clogged() {
+            if self.lead.output.transfer(&set[1..]) || self.lead.output.is_clogged() {
                 give_up = Instant::now() + LINGER;
             }
-            if set[0].revents != 0 && self.ends_by_signal() {
-                self.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
+            if set[0].revents != 0 && conductor::ends_by_signal(self) {
+                self.lead.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
                 return;
             }
         }
@@ -53,22 +59,12 @@ impl Director {
 
     // Joins the parts that the agents have sent.
     pub(super) fn write_matrix(&mut self) {
-        let status = self.status();
+        let status = conductor::status(self);
         let wanted = self.matrix.as_ref().filter(|wanted| !wanted.is_in_vain(status));
         if let Some(Err(problem)) = wanted.map(Wanted::write) {
-            self.report(&problem);
-            self.failed = true;
+            self.lead.report(&problem);
+            self.lead.failed = true;
             self.record(1);
         }
-    }
-
-    pub(super) fn status(&self) -> i32 {
-        let status = match (self.requested, self.code) {
-            (Some(signal), _) => 128 + signal,
-            (None, Some(code)) => code.into(),
-            (None, None) => self.failed.into(),
-        };
-        // A job whose output could not be written must not end with success.
-        if status == 0 { self.output.has_lost().into() } else { status }
     }
 }

@@ -2,6 +2,7 @@
 
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{PIECE, WINDOW};
+use gasnet_sci::supervise::conductor::readable;
 use libc::pollfd;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -10,11 +11,6 @@ use std::time::{Duration, Instant};
 
 /// How often a launcher in the background looks whether the terminal is its own again.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// What poll(2) is asked about a descriptor.
-pub fn entry(fd: &impl AsRawFd, events: i16) -> pollfd {
-    pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
-}
 
 pub struct Input {
     // `None`: it has ended.
@@ -37,7 +33,7 @@ impl Input {
 
     pub fn interests(&self, set: &mut Vec<pollfd>) {
         if let Some(file) = self.file.as_ref().filter(|_| self.under_way < WINDOW && self.may_read()) {
-            set.push(entry(file, libc::POLLIN));
+            set.push(readable(file));
         }
     }
 

@@ -1,14 +1,14 @@
 //! What agents and the user tell the launcher.
 
 use super::remote::State;
-use super::{Director, Remote, fed};
+use super::{Director, Remote};
 use gasnet_sci::am::region::LAYOUT_VERSION;
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};
+use gasnet_sci::supervise::conductor::{self, Hands};
 use gasnet_sci::supervise::header::{self, Phase};
 use libc::pollfd;
-use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Director {
     /// Reads all channels, and looks for hosts that have gone or are silent.
@@ -99,7 +99,7 @@ impl Director {
     fn abandon(&mut self, at: usize) {
         self.remotes[at].abandon();
         for rank in self.remotes[at].ranks.clone() {
-            [0, 1].into_iter().for_each(|stream| self.output.feed(fed(rank, stream), &[]));
+            [0, 1].into_iter().for_each(|stream| self.feed(rank, stream, &[]));
         }
     }
 
@@ -116,13 +116,13 @@ impl Director {
             }
             (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
                 self.remotes[at].took(bytes.len());
-                self.output.feed(fed(rank, stream), &bytes);
+                self.feed(rank, stream, &bytes);
             }
             (Frame::Taken(count), State::Running) => self.input.taken(count as usize),
             (Frame::Phase(rank, phase), State::Running) if is_own(rank) => {
-                if phase != Phase::Unborn && !self.ending.has_begun() {
+                if phase != Phase::Unborn && !self.lead.ending.has_begun() {
                     self.joined = true;
-                    self.ending.joined(now);
+                    self.lead.ending.joined(now);
                 }
             }
             (Frame::Ended(end, code), State::Running) if is_own(end.rank) => {
@@ -131,11 +131,11 @@ impl Director {
                     self.record(code);
                 }
                 let place = format!(" on {}", self.remotes[at].name);
-                if let Some(code) = self.ending.ended(now, &end, &place) {
+                if let Some(code) = self.lead.ending.ended(now, &end, &place) {
                     self.record(code);
                 }
                 if self.joined {
-                    self.ending.joined(now);
+                    self.lead.ending.joined(now);
                 }
             }
             (Frame::Bulletin(generation, halves), State::Running)
@@ -143,12 +143,12 @@ impl Director {
             {
                 self.remotes[at].bulletin = Some((generation, halves));
             }
-            (Frame::Line(line), State::Running) => self.report(&format!("host {}: {line}", self.remotes[at].name)),
+            (Frame::Line(line), State::Running) => self.lead.report(&format!("host {}: {line}", self.remotes[at].name)),
             (Frame::Failed(status, line), State::Running) => {
                 let line = format!("host {}: {line}; ending the job", self.remotes[at].name);
                 self.fail(status.max(1), line);
             }
-            (Frame::Signal(signal), State::Running) => self.take_signal(signal),
+            (Frame::Signal(signal), State::Running) => conductor::signalled(self, signal, false),
             (Frame::Part(rank, bytes), State::Running) if is_own(rank) => {
                 self.matrix.iter_mut().for_each(|matrix| matrix.bring(rank, &bytes));
             }
@@ -192,68 +192,32 @@ impl Director {
         }
     }
 
-    // --- the user --------------------------------------------------------------------------------
-
-    fn next_signal(&mut self) -> Option<i32> {
-        loop {
-            let signal = sys::read_signal(self.signals.as_fd())?.ssi_signo as i32;
-            if signal != libc::SIGCHLD {
-                return Some(signal);
-            }
-        }
-    }
-
-    pub(super) fn take_signals(&mut self) {
-        while let Some(signal) = self.next_signal() {
-            match signal {
-                libc::SIGTSTP => self.stop(),
-                _ => self.take_signal(signal),
-            }
-        }
-    }
-
-    // A signal for the job: it came to this process, or to an agent.
-    fn take_signal(&mut self, signal: i32) {
-        if matches!(signal, libc::SIGUSR1 | libc::SIGUSR2) {
-            return self.send_all(&Frame::Signal(signal));
-        }
-        let first = self.requested.is_none();
-        self.requested.get_or_insert(signal);
-        self.ending.request(Instant::now());
-        if first {
-            self.send_all(&Frame::Signal(signal));
-        }
-        // A stopped node does not notice that it must end.
-        self.send_all(&Frame::Signal(libc::SIGCONT));
-        self.abandon_idle();
-    }
-
     // Agents that have no nodes yet just end.
     pub(super) fn abandon_idle(&mut self) {
         let idle = |remote: &&mut Remote| matches!(remote.state, State::Waiting | State::Starting | State::Greeted);
         self.remotes.iter_mut().filter(idle).for_each(Remote::abandon);
     }
 
-    // Stops the job on all hosts, and this process. Returns when this is continued.
-    fn stop(&mut self) {
+    // Stops (true) or continues the job on all hosts. Those that are stopped have been told when this returns.
+    pub(super) fn pause_hosts(&mut self, pause: bool) {
+        if self.remotes.iter().all(Remote::is_over) {
+            return;
+        }
+        if !pause {
+            self.remotes.iter_mut().filter_map(|remote| remote.channel.as_mut()).for_each(|channel| channel.forgive());
+            self.pause_branches(false);
+            return self.send_all(&Frame::Pause(false));
+        }
         self.send_all(&Frame::Pause(true));
         self.pass_on();
         self.pause_branches(true);
         let began = Instant::now();
-        for remote in &mut self.remotes {
-            let Some(channel) = &mut remote.channel else { continue };
+        for channel in self.remotes.iter_mut().filter_map(|remote| remote.channel.as_mut()) {
             while channel.is_holding() && began.elapsed() < self.link_timeout {
-                sys::nap(std::time::Duration::from_millis(1));
+                sys::nap(Duration::from_millis(1));
                 channel.flush();
             }
         }
-        sys::raise(libc::SIGSTOP);
-        let time = began.elapsed();
-        self.overdue_at = self.overdue_at.and_then(|at| at.checked_add(time));
-        self.ending.put_off(time);
-        self.remotes.iter_mut().filter_map(|remote| remote.channel.as_mut()).for_each(|channel| channel.forgive());
-        self.pause_branches(false);
-        self.send_all(&Frame::Pause(false));
     }
 
     fn pause_branches(&mut self, pause: bool) {
@@ -261,19 +225,16 @@ impl Director {
         branches.for_each(|branch| branch.send(&Frame::Pause(pause)));
     }
 
-    /// Whether a signal came that ends this process.
-    pub(super) fn ends_by_signal(&mut self) -> bool {
-        let mut ends = false;
-        while let Some(signal) = self.next_signal() {
-            match signal {
-                libc::SIGUSR1 | libc::SIGUSR2 => {}
-                libc::SIGTSTP => sys::raise(libc::SIGSTOP),
-                _ => {
-                    self.requested.get_or_insert(signal);
-                    ends = true;
+    // Leaves nodes that do not end to their hosts.
+    pub(super) fn leave_to_hosts(&mut self) {
+        for at in 0..self.remotes.len() {
+            if !self.remotes[at].is_over() {
+                if !self.is_branch(at) {
+                    let name = &self.remotes[at].name;
+                    self.lead.report(&format!("host {name} does not end its nodes; leaving them to it"));
                 }
+                self.remotes[at].abandon();
             }
         }
-        ends
     }
 }

@@ -12,7 +12,7 @@ impl Director {
     // Tells all agents their parts, once all have answered.
     pub(super) fn tell(&mut self) {
         let waits = |remote: &Remote| matches!(remote.state, State::Waiting | State::Starting);
-        if self.told || self.ending.has_begun() || self.remotes.iter().any(waits) {
+        if self.told || self.lead.ending.has_begun() || self.remotes.iter().any(waits) {
             return;
         }
         self.told = true;

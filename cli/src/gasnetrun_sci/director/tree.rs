@@ -74,7 +74,7 @@ impl Director {
             Frame::Through(_, bytes) => remote.channel.iter_mut().for_each(|channel| channel.feed(&bytes)),
             Frame::Said(_, bytes) => {
                 let name = remote.name.clone();
-                String::from_utf8_lossy(&bytes).lines().for_each(|line| self.report(&format!("{name}: {line}")));
+                String::from_utf8_lossy(&bytes).lines().for_each(|line| self.lead.report(&format!("{name}: {line}")));
             }
             Frame::Gone(_, how) => remote.end_through(how),
             other => return Some(other),
