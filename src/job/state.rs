@@ -83,6 +83,9 @@ pub struct SegmentInfo {
 /// How long a peer's region may take to appear after its owner has passed the fence behind its creation.
 const CONNECT: Duration = Duration::from_secs(30);
 
+/// A node's segment, and its memory.
+type Own = (<Host as Adapter>::LocalSegment, <Host as Adapter>::Local);
+
 /// All that this process has of its job. In this order, so that every call has the address of `am` without an addition, whatever the
 /// other fields need (callgrind: a poll 82 -> 81 instructions).
 #[repr(C)]
@@ -108,7 +111,7 @@ pub struct Job {
     /// Every node has mapped the segments of all others of its host.
     all_mapped: OnceLock<bool>,
     /// Kept so that regions and segment live as long as the job.
-    kept: OnceLock<attach::Own>,
+    kept: OnceLock<Own>,
     area: Area,
     collective: <Host as Adapter>::Local,
     landings: Arc<Landings>,

@@ -4,7 +4,7 @@
 
 use super::ways::{self, AccessCounts};
 use super::wiring::{apply_memory_policy, restore_file};
-use super::{ATTACHED, CONNECT, Job, SegmentInfo};
+use super::{ATTACHED, CONNECT, Job, Own, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
 use crate::base::config::Unmapped;
@@ -26,8 +26,6 @@ const REACHED: Key = Key::new("reached");
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
 
-/// This node's segment, and its memory.
-pub(super) type Own = (<Host as Adapter>::LocalSegment, <Host as Adapter>::Local);
 type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
 
 impl Job {
