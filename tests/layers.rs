@@ -49,8 +49,20 @@ const LAUNCHER: &[&str] = &[
 ];
 
 /// The same of `cargo xtask`.
-const XTASK: &[&str] =
-    &["results", "repo", "leftovers", "verdicts", "abi", "compare", "headers", "symbols", "netlab", "peers", "soak"];
+const XTASK: &[&str] = &[
+    "results",
+    "repo",
+    "leftovers",
+    "verdicts",
+    "abi",
+    "compare",
+    "headers",
+    "symbols",
+    "test",
+    "netlab",
+    "peers",
+    "soak",
+];
 
 /// What commands, `place` and xtask take by `#[path]`.
 const SHARED: Option<&str> = Some("cli/src/shared");

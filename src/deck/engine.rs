@@ -54,7 +54,7 @@ pub struct Setting<A: Adapter> {
     pub connect: Connect,
     /// Own interrupt, as peers have it.
     pub bell: A::RemoteInterrupt,
-    /// In a job that survives the death of nodes. All regions have their [holders](super::holders) behind them then.
+    /// In a job that survives the death of nodes. All regions have their [holders](super::survive::holders) behind them then.
     pub losses: Option<Losses>,
 }
 

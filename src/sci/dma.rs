@@ -3,7 +3,7 @@
 //! Rules: 1. What an adapter's hardware would refuse is refused (alignment, minimum, range, a full queue), and then
 //! nothing is written. 2. A transfer is `Done` only after all its stores passed a barrier, so that
 //! its observer, and each reader of what the observer publishes later, sees every byte. 3. The source is not read after `Done`.
-//! What overlaps with computing is another engine's ([`super::engine`]).
+//! What overlaps with computing is another engine's ([`super::copier`]).
 //! Must not know how a segment is reached: it writes through the adapter's own maps.
 
 #![allow(unsafe_code)] // mapped memory, system calls

@@ -8,7 +8,7 @@
 //!    as they would for any slow reader.
 //! 3. Two exceptions, because a line may never end:
 //!    - The node that has stdin may print a prompt. An unfinished line of it is shown after a tenth of a second, and is open then.
-//!    - If others wait for the end of an open line, and it has not grown for [`COURTESY`], this process ends it with a newline: its node
+//!    - If others wait for the end of an open line, and it has not grown for `COURTESY`, this process ends it with a newline: its node
 //!      may be waiting for one of them. A prompt is ended that long after the first of them has begun to wait.
 //! 4. A line of the library that many nodes print for one cause is shown once (`fold`).
 //!
