@@ -99,7 +99,7 @@ static void *forget(void *unused) {
 }
 static void check_forgotten(void) {
 #if THREADS > 1 /* so it is if the stack of a thread lies in static data */
-  static char stack[256 << 10] __attribute__((aligned(4096)));
+  static char stack[2 << 20] __attribute__((aligned(4096)));
   pthread_attr_t attributes;
   pthread_t thread;
   CHECK(!pthread_attr_init(&attributes) && !pthread_attr_setstack(&attributes, stack, sizeof stack), "a stack in static data");
