@@ -10,7 +10,7 @@ fn limited(limit: &str, nodes: u32) -> driver::Outcome {
 #[test]
 fn limit_that_is_too_low_is_named_with_what_is_asked_for_and_how_to_raise_it() {
     for (limit, nodes, parts) in [
-        ("-v 20000", 2, ["each of 2 nodes needs", "RLIMIT_AS", "19.5 MiB", "ulimit -v"]),
+        ("-v 10000", 2, ["each of 2 nodes needs", "RLIMIT_AS", "9.7 MiB", "ulimit -v"]),
         ("-f 100", 2, ["a job of 2 nodes needs", "RLIMIT_FSIZE", "KiB", "ulimit -f"]),
         ("-n 30", 60, ["60 nodes are too many", "RLIMIT_NOFILE", "limit is 30", "ulimit -Hn"]),
     ] {

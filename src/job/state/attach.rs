@@ -192,7 +192,7 @@ impl Job {
     }
 
     /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
-    /// rank.
+    /// rank. A node that cannot create its segment says so in the exchange, so that all nodes return an error and none waits for it.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
         if self.sizes.reserves {

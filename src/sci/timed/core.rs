@@ -109,7 +109,8 @@ impl<A: Adapter> Core<A> {
     }
 
     /// Sends packets that the CPU stores from `ready` on; the last of them has `store`. Waits until the first may leave, and again until
-    /// the last has left, because a CPU is busy until then, or until it has arrived (rule 8), and returns that time. `bytes` are counted, `software` is what the software of
+    /// the last has left, because a CPU is busy until then, or until it has arrived (rule 8), and returns that time.
+    /// `bytes` are counted, `software` is what the software of
     /// then needed for it.
     pub(super) fn send(
         self: &Arc<Self>,
