@@ -13,6 +13,10 @@ use std::thread;
 use std::time::Instant;
 use std::{env, fs, process};
 
+/// So many turns in a row try all sections of ci/sections.txt, each with so many seconds of the processors at most.
+pub const TURNS: usize = 4;
+pub const BUDGET: usize = 460;
+
 /// A row of ci/sections.txt: a section that a run without arguments may leave out.
 pub struct Optional {
     pub turn: usize,
@@ -53,12 +57,12 @@ fn touched(repo: &Repo) -> Option<Vec<String>> {
 
 /// The sections that are left out: ci/sections.txt has the rules. Where the change cannot be known, it is everything.
 fn left_out(test: &Test) -> Result<BTreeSet<String>> {
-    let mut left = env::var("CI_BUDGET").map_or(Ok(600), |budget| budget.parse()).context("CI_BUDGET")?;
+    let mut left = env::var("CI_BUDGET").map_or(Ok(BUDGET), |budget| budget.parse()).context("CI_BUDGET")?;
     let files = touched(&test.repo);
     let rows = optional(&test.repo)?;
     let mut out = BTreeSet::new();
-    for i in 0..3 {
-        for row in rows.iter().filter(|row| row.turn == (test.choice.turn + i) % 3) {
+    for i in 0..TURNS {
+        for row in rows.iter().filter(|row| row.turn == (test.choice.turn + i) % TURNS) {
             let touches =
                 |files: &Vec<String>| files.iter().any(|file| row.paths.iter().any(|path| file.starts_with(path)));
             let is_due = i == 0 || files.as_ref().is_none_or(touches);

@@ -44,8 +44,8 @@ impl Section<'_> {
                 self.count(made.err().map(|error| format!("FAILED: {error:#}")).unwrap_or_default());
             }
             "c" | "c-build" => self.programs(&self.test.choice.c(rows)?, self.name == "c")?,
-            "sample" => self.tables(&rows.builds.sample)?,
-            "sanitize" => self.tables(&rows.builds.sanitize)?,
+            "sample" => self.tables(&rows.builds.sample, true)?,
+            "sanitize" | "sanitize-build" => self.tables(&rows.builds.sanitize, self.name == "sanitize")?,
             "scenarios" | "scenarios-build" => self.scenarios(|row| row.0 != "timed")?,
             "timed" => {
                 self.test.repo.library("make_stage; make_timed_stage")?;
@@ -190,8 +190,8 @@ impl Section<'_> {
         Ok(())
     }
 
-    /// Runs tables; those with a title tell their numbers, for docs/reliability.md.
-    fn tables(&mut self, tables: &[Table]) -> Result<()> {
+    /// Runs tables, or only builds what they name; those with a title tell their numbers, for docs/reliability.md.
+    fn tables(&mut self, tables: &[Table], is_run: bool) -> Result<()> {
         for table in tables {
             let mut runs = self.test.choice.table(&self.test.rows, table, 1)?;
             if table.title == "ThreadSanitizer" {
@@ -209,8 +209,8 @@ impl Section<'_> {
             self.test.repo.set_up(&table.needs)?;
             let (programs, passed, failed) =
                 (runs.iter().map(|run| &run.program).collect::<BTreeSet<_>>().len(), self.passed, self.failed);
-            self.programs(&runs, true)?;
-            if !table.title.is_empty() && !self.test.is_plan {
+            self.programs(&runs, is_run)?;
+            if is_run && !table.title.is_empty() && !self.test.is_plan {
                 let (passed, failed) = (self.passed - passed, self.failed - failed);
                 println!("{}: {programs} programs, {} runs, {failed} failed", table.title, passed + failed);
             }
