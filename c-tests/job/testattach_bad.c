@@ -105,22 +105,40 @@ static void scenario_one_refused(const char *argument) {
   for (;;) test_barrier();
 }
 
-/* One node may not make a file of any size: all return. When it may, all attach. */
-static void scenario_one_without_memory(const char *argument) {
-  const int is_last = me == nodes - 1;
-  struct rlimit before, none;
+/* The last node attaches with a limit; the others wait for it in gasnet_attach. All return, and say the same. Without the limit all attach. */
+static void attach_with_limit(uintptr_t size, int resource, const struct rlimit *before, rlim_t limit) {
+  struct rlimit now = *before;
   int rc;
+  now.rlim_cur = limit;
+  if (me == nodes - 1) setrlimit(resource, &now);
+  rc = gasnet_attach(NULL, 0, size, 0);
+  setrlimit(resource, before);
+  CHECK(rc == GASNET_ERR_RESOURCE, "gasnet_attach says %s", gasnet_ErrorName(rc));
+  GASNET_SAFE(gasnet_attach(NULL, 0, size, 0));
+  test_begin("testattach_bad");
+  test_end();
+}
+
+/* One node may not make a file of any size, so it makes no segment. */
+static void scenario_one_without_memory(const char *argument) {
+  struct rlimit before;
   (void)argument;
   signal(SIGXFSZ, SIG_IGN);
   getrlimit(RLIMIT_FSIZE, &before);
-  none = before, none.rlim_cur = 0;
-  if (is_last) setrlimit(RLIMIT_FSIZE, &none);
-  rc = gasnet_attach(NULL, 0, PAGE, 0);
-  setrlimit(RLIMIT_FSIZE, &before);
-  CHECK(rc == GASNET_ERR_RESOURCE, "gasnet_attach says %s", gasnet_ErrorName(rc));
-  GASNET_SAFE(gasnet_attach(NULL, 0, PAGE, 0));
-  test_begin("testattach_bad");
-  test_end();
+  attach_with_limit(PAGE, RLIMIT_FSIZE, &before, 0);
+}
+
+/* One node may map half as much again as its own segment has, so none of a peer. */
+static void scenario_one_without_addresses(const char *argument) {
+  const uintptr_t size = 64 << 20;
+  struct rlimit before;
+  unsigned long pages = 0;
+  FILE *sizes = fopen("/proc/self/statm", "r");
+  (void)argument;
+  CHECK(sizes && fscanf(sizes, "%lu", &pages) == 1, "no sizes of this process");
+  if (sizes) fclose(sizes);
+  getrlimit(RLIMIT_AS, &before);
+  attach_with_limit(size, RLIMIT_AS, &before, (rlim_t)(pages * PAGE + size + size / 2));
 }
 
 static const struct {
@@ -138,7 +156,8 @@ static const struct {
                  {"null-table", scenario_null_table},
                  {"too-many", scenario_too_many},
                  {"one-refused", scenario_one_refused},
-                 {"one-without-memory", scenario_one_without_memory}};
+                 {"one-without-memory", scenario_one_without_memory},
+                 {"one-without-addresses", scenario_one_without_addresses}};
 
 int main(int argc, char **argv) {
   const char *name;

@@ -18,7 +18,7 @@ use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
 const SEGMENT: Key = Key::new("segment");
-/// In place of the address: the node could not make its segment.
+/// In place of the address, the node could not make its segment; as the first word of [`REACHED`], it could not connect one.
 const FAILED: usize = usize::MAX;
 /// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`AccessCounts`]).
 const REACHED: Key = Key::new("reached");
@@ -26,7 +26,7 @@ const REACHED: Key = Key::new("reached");
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
 
-type Exchanged = (SegmentInfo, Box<[PeerSegment<Host>]>);
+type Exchanged = (Option<Own>, Box<[PeerSegment<Host>]>, (bool, AccessCounts));
 
 impl Job {
     /// Creates and exchanges the segments, and registers the handlers. Blocks until all nodes attach. Errors in
@@ -44,10 +44,9 @@ impl Job {
         self.check_size(size)?;
         self.am.handlers().register(entries, Free::Lowest, |_| ())?;
         let forget = |_: &Error| self.am.handlers().forget(entries);
-        self.make_segments(size, hook).inspect_err(forget)?;
+        let (maps_all, ways) = self.make_segments(size, hook).inspect_err(forget)?;
         self.start();
         self.boot.fence()?;
-        let (maps_all, ways) = self.reached()?;
         assert!(self.all_mapped.set(maps_all).is_ok(), "attached once");
         self.tell(ways);
         Ok(())
@@ -77,9 +76,8 @@ impl Job {
         self.check_size(size)?;
         // Messages flow already, and a fence serves none: all nodes must be here before the first fence.
         self.coll()?.meet();
-        self.make_segments(size, hook)?;
+        let (maps_all, ways) = self.make_segments(size, hook)?;
         self.boot.fence()?;
-        let (maps_all, ways) = self.reached()?;
         if !maps_all && self.may_map_all() {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
@@ -150,14 +148,19 @@ impl Job {
         Ok(())
     }
 
-    /// Creates this node's segment, connects the others, and calls `hook` with the place of its own one.
-    fn make_segments(&self, size: usize, hook: impl FnOnce(usize, usize)) -> Result<(), Error> {
-        let (own, segments) = self.exchange_segments(size)?;
+    /// Creates this node's segment, connects the others, and calls `hook` with the place of its own one. Returns whether every node has
+    /// mapped the segments of all others of its host, and how the rest is reached. An error of one node is an error of all, and nothing is
+    /// kept, so that they may try again.
+    fn make_segments(&self, size: usize, hook: impl FnOnce(usize, usize)) -> Result<(bool, AccessCounts), Error> {
+        let (made, segments, ways) = self.exchange_segments(size)?;
+        let base = made.as_ref().map_or(0, |(_, map)| map.ptr(0) as usize);
+        let own = SegmentInfo { base, len: if made.is_some() { size } else { 0 }, offset: 0 };
+        made.into_iter().for_each(|made| self.keep(made));
         let infos = segments.iter().enumerate().map(|(p, segment)| self.info(p as u32, segment, own)).collect();
         assert!(self.segments.set(infos).is_ok(), "attached once");
         self.am.table().set(segments, self.client.everything);
         hook(own.base, own.len);
-        Ok(())
+        Ok(ways)
     }
 
     /// From here on clients may call everything.
@@ -172,12 +175,14 @@ impl Job {
         ATTACHED.store(std::ptr::from_ref(self).cast_mut(), Ordering::Release);
     }
 
-    /// Whether every node has mapped the segments of all others of its host, and how the rest is reached. After the fence behind
-    /// [`Self::make_segments`].
+    /// What all nodes have put as [`REACHED`].
     fn reached(&self) -> Result<(bool, AccessCounts), Error> {
         let (mut maps_all, mut ways) = (true, AccessCounts::default());
         for node in 0..self.nodes {
             let [is_all, theirs @ ..] = boot::get_words::<4>(&*self.boot, node, REACHED)?;
+            if is_all == FAILED as u64 {
+                return Err(Error::resource(format_args!("node {node} could not connect a segment, and says why")));
+            }
             maps_all &= is_all == 1;
             ways.add(theirs);
         }
@@ -191,8 +196,8 @@ impl Job {
         }
     }
 
-    /// Creates this node's segment and connects the others. Returns the place of its own one, and all segments by
-    /// rank. A node that cannot create its segment says so in the exchange, so that all nodes return an error and none waits for it.
+    /// Creates this node's segment and connects the others. Returns its own one, all segments by rank, and how they are reached. A node
+    /// that cannot create its segment, or connect another, says so in the exchange: all nodes return an error, and none waits for it.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
         restore_file(&self.adapter, self.memory.header())?;
         if self.sizes.reserves {
@@ -211,19 +216,19 @@ impl Job {
                 return Err(Error::resource(format_args!("node {node} could not make its segment, and says why")));
             }
         }
-        let own = SegmentInfo { base, len, offset: 0 };
-        made.into_iter().for_each(|made| self.keep(made));
         let mut ways = AccessCounts::default();
-        let connected = (0..self.nodes).map(|p| self.connect_segment(p, own, &mut ways));
-        let segments = connected.collect::<Result<Box<[_]>, Error>>()?;
+        let connected = (0..self.nodes).map(|p| self.connect_segment(p, base, len, &mut ways));
+        let connected = connected.collect::<Result<Box<[_]>, Error>>();
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
             let is_peer = p as u32 != self.rank && !self.adapter.is_far(NodeId(p as u16));
             !is_peer || segment.len == 0 || segment.way.memory(0).is_some()
         };
-        let maps_all = segments.iter().enumerate().all(is_reached);
+        let maps_all = connected.as_ref().map(|segments| segments.iter().enumerate().all(is_reached));
         let [kernel, namespaces, refused] = ways.words();
-        boot::put_words(&*self.boot, REACHED, &[maps_all.into(), kernel, namespaces, refused])?;
-        Ok((own, segments))
+        let word = maps_all.map_or(FAILED as u64, u64::from);
+        boot::put_words(&*self.boot, REACHED, &[word, kernel, namespaces, refused])?;
+        self.boot.fence()?;
+        Ok((made, connected?, self.reached()?))
     }
 
     /// Finds out whether the segments of those who share memory can be committed together, before any node begins with it: the kernel
@@ -292,16 +297,16 @@ impl Job {
     fn connect_segment(
         &self,
         node: u32,
-        own: SegmentInfo,
+        own_base: usize,
+        own_len: usize,
         ways: &mut AccessCounts,
     ) -> Result<PeerSegment<Host>, Error> {
-        let [base, len, card @ ..] = boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?;
-        let (base, len) = (base as usize, len as usize);
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
-            let SegmentInfo { base, len, .. } = own;
-            return Ok(PeerSegment::unmapped(base, len, true, Way::Own));
+            return Ok(PeerSegment::unmapped(own_base, own_len, true, Way::Own));
         }
+        let [base, len, card @ ..] = boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?;
+        let (base, len) = (base as usize, len as usize);
         let is_hidden = self.hides(node);
         if len == 0 {
             // In EVERYTHING all memory is the segment, and none of it is mapped.
