@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo::rerun-if-changed=src/api");
     println!("cargo::rerun-if-changed=src/tools/heap.rs");
+    println!("cargo::rerun-if-changed=src/sci/copy.rs");
     println!("cargo::rerun-if-changed=cbindgen.toml");
     println!("cargo::rerun-if-changed=build.rs");
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
