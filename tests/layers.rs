@@ -51,6 +51,7 @@ const LAUNCHER: &[&str] = &[
 /// The same of `cargo xtask`.
 const XTASK: &[&str] = &[
     "results",
+    "options",
     "repo",
     "leftovers",
     "verdicts",

@@ -5,7 +5,6 @@ use super::hosts::{Host, Hosts, Network};
 use super::job::{self, code_of};
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
-use clap::{ArgMatches, Command};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -119,13 +118,7 @@ const CASES: [Case; 8] = [
     },
 ];
 
-pub fn command() -> Command {
-    Command::new("meet").about(
-        "nodes of hosts with IPv6 alone, link-local addresses, docker0, the loopback alone, a firewall that drops",
-    )
-}
-
-pub fn run(repo: &Repo, _: &ArgMatches) -> Result<bool> {
+pub fn run(repo: &Repo) -> Result<bool> {
     if !Path::new("/proc/sys/net/ipv6").exists() {
         println!("meet: not tried: this system has no IPv6");
         println!("meet: 0 passed, 0 failed");

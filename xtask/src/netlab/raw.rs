@@ -1,10 +1,9 @@
 //! Plain TCP between two hosts: what the network can do, and what ours is compared with.
 
 use super::hosts::{Hosts, Network, address};
-use super::options;
+use super::options::Links;
 use crate::repo::Repo;
 use anyhow::{Context, Result, bail, ensure};
-use clap::ArgMatches;
 use std::env;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -27,15 +26,13 @@ const SPINNING: u8 = b's';
 const WAITING: u8 = b'w';
 const BYTES: u8 = b'b';
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let specs = options::specs(matches);
-    let by_relay = Network::Relay(specs.clone(), options::seed_of(matches));
+pub fn run(repo: &Repo, links: &Links) -> Result<bool> {
     println!(
         "| network | round trip of 8 B, spinning, µs: median (best) | waiting in the kernel | GB/s, writes of 64 KiB | of 1 MiB |"
     );
     println!("|---|---|---|---|---|");
-    let name = if specs.is_empty() { "relay without faults" } else { "relay with the faults" };
-    for (name, network) in [("virtual Ethernet", Network::Plain), (name, by_relay)] {
+    let name = if links.specs.is_empty() { "relay without faults" } else { "relay with the faults" };
+    for (name, network) in [("virtual Ethernet", Network::Plain), (name, links.relay())] {
         let hosts = Hosts::start(&repo.target, 2, &network)?;
         let own = env::current_exe()?;
         let mut server = hosts.hosts[1].command(&own)?.args(["netlab", "raw-server"]).spawn()?;

@@ -4,13 +4,13 @@
 
 use super::hosts::Network;
 use super::job::{self, Bench, Layout, Outcome};
-use super::options::{link, seed, seed_of, specs};
+use super::options::{Links, layout};
 use super::spec::Spec;
+use crate::options::seconds;
 use crate::repo::Repo;
 use crate::test::Rows;
 use anyhow::{Context, Result, ensure};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use clap::{ArgGroup, Args};
 use fastrand::Rng;
 use regex::Regex;
 use std::collections::BTreeMap;
@@ -63,32 +63,29 @@ const BUILDS: [&str; 2] = ["seq", "par"];
 /// How long processes may take to end after the job.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub fn command() -> Command {
-    let number = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64)).help(help)
-    };
-    Command::new("soak")
-        .about("verifying programs over a bad network")
-        .arg(number("minutes", "how long"))
-        .arg(number("runs", "so many runs, however long they take"))
-        .arg(number("only", "this run of the seed"))
-        .group(ArgGroup::new("extent").args(["minutes", "runs", "only"]).required(true))
-        .arg(
-            Arg::new("layout")
-                .long("layout")
-                .default_value("2x2")
-                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}"))),
-        )
-        .arg(
-            Arg::new("program")
-                .long("program")
-                .action(ArgAction::Append)
-                .value_parser(PossibleValuesParser::new(PROGRAMS))
-                .help("only these"),
-        )
-        .arg(number("limit", "seconds after which a job hangs").default_value("300"))
-        .arg(link())
-        .arg(seed())
+/// verifying programs over a bad network
+#[derive(Args)]
+#[command(group(ArgGroup::new("extent").required(true)))]
+pub struct Options {
+    /// how long
+    #[arg(long, value_name = "N", group = "extent")]
+    minutes: Option<u64>,
+    /// so many runs, however long they take
+    #[arg(long, value_name = "N", group = "extent")]
+    runs: Option<u64>,
+    /// this run of the seed
+    #[arg(long, value_name = "N", group = "extent")]
+    only: Option<u64>,
+    #[arg(long, default_value = "2x2", value_parser = layout)]
+    layout: Layout,
+    /// only these
+    #[arg(long = "program", value_name = "PROGRAM", value_parser = PROGRAMS)]
+    programs: Vec<String>,
+    /// seconds after which a job hangs
+    #[arg(long, value_name = "N", default_value = "300", value_parser = seconds)]
+    limit: Duration,
+    #[command(flatten)]
+    links: Links,
 }
 
 /// What a run is, which follows from the seed and its number.
@@ -166,25 +163,22 @@ struct Row {
     slowest: Duration,
 }
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let number = |name: &str| matches.get_one::<u64>(name).copied();
-    let seed = seed_of(matches);
-    let limit = Duration::from_secs(number("limit").context("it has a default")?);
-    let chosen: Vec<&str> = matches.get_many::<String>("program").into_iter().flatten().map(String::as_str).collect();
-    let programs: Vec<&'static str> =
-        PROGRAMS.into_iter().filter(|name| chosen.is_empty() || chosen.contains(name)).collect();
-    let mut links = specs(matches);
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
+    let Options { minutes, runs, only, layout, programs: chosen, limit, links } = options;
+    let seed = links.seed.seed;
+    let is_wanted = |name: &&str| chosen.is_empty() || chosen.iter().any(|wanted| wanted == name);
+    let programs: Vec<&'static str> = PROGRAMS.into_iter().filter(is_wanted).collect();
+    let mut links = links.specs.clone();
     if links.is_empty() {
         links.push(FAULTS.parse::<Spec>()?);
     }
-    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
     ensure!(layout.several_hosts(), "one host has no links");
-    let (first, last) = match (number("only"), number("runs")) {
+    let (first, last) = match (*only, *runs) {
         (Some(run), _) => (run, run + 1),
         (_, Some(runs)) => (0, runs),
         _ => (0, u64::MAX),
     };
-    let time = number("minutes").map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
+    let time = minutes.map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
 
     repo.make_stage()?;
     let names: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
@@ -193,7 +187,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     for build in BUILDS {
         directories.insert(build, job::build(repo, build, &names)?);
     }
-    let bench = Bench::make(repo, layout, &Network::Relay(links.clone(), seed))?;
+    let bench = Bench::make(repo, layout.clone(), &Network::Relay(links.clone(), seed))?;
     let relay = bench.hosts.as_ref().and_then(|hosts| hosts.relay.as_ref()).context("it was asked for")?;
     println!("netlab soak: seed {seed}");
     let (start, mut rows) = (Instant::now(), BTreeMap::<&str, Row>::new());
@@ -207,7 +201,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         let words = [vec![program.display().to_string()], arguments[plan.program].clone()].concat();
         let environment = if plan.reference { &[("GASNET_SCI_EXTENDED", "ref")][..] } else { &[] };
         let mut job = bench.start(&words, environment)?;
-        let status = job.wait(job.start + limit)?;
+        let status = job.wait(job.start + *limit)?;
         let took = job.start.elapsed();
         let until = Instant::now() + PATIENCE;
         while status.is_some() && bench.alive() > 0 && Instant::now() < until {
@@ -228,7 +222,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         row.runs += 1;
         row.slowest = row.slowest.max(took);
         found.iter().for_each(|fault| *row.faults.entry(*fault).or_default() += 1);
-        if !found.is_empty() || number("only").is_some() {
+        if !found.is_empty() || only.is_some() {
             println!(
                 "{}: run {run}: {plan:?}: {found:?}, status {status:?}",
                 if found.is_empty() { "right" } else { "FAILED" }

@@ -1,10 +1,12 @@
 //! Everything that a run does. It is made from the seed and the number of the run alone.
 
 use super::program::{Listed, Program, ROLES, one};
+use clap::ValueEnum;
 use fastrand::Rng;
 
 /// Families of faults, as `--kind` names them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+#[value(rename_all = "lower")]
 pub enum Kind {
     None,
     Kill,
@@ -20,15 +22,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    #[rustfmt::skip] // a table
-    pub const ALL: [Kind; 11] = {
-        use Kind::*;
-        [None, Kill, Stop, StopKill, Call, Delay, Memory, Cgroup, Descriptors, Close, Scheduling]
-    };
-
-    pub fn name(self) -> &'static str {
-        ["none", "kill", "stop", "stopkill", "call", "delay", "memory", "cgroup", "descriptors", "close", "scheduling"]
-            [self as usize]
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// Whether the job is under a limit from its start on. Then the moment at which the limit strikes is unknown.
@@ -337,7 +332,7 @@ impl Plan {
             }
             Trouble::Kill { signal, .. } => format!("kill SIG{signal}"),
             Trouble::Call { call, .. } => format!("call {call}"),
-            _ => self.kind().name().into(),
+            _ => self.kind().name(),
         }
     }
 
@@ -406,7 +401,7 @@ mod tests {
 
     #[test]
     fn all_kinds_come() {
-        for kind in Kind::ALL {
+        for &kind in Kind::value_variants() {
             assert!((0..500).any(|number| Plan::make(Program::Soak, 1, number, &WEIGHTS).kind() == kind), "{kind:?}");
             assert!((0..50).all(|number| Plan::make(Program::Soak, 1, number, &[kind]).kind() == kind), "{kind:?}");
         }
