@@ -2,14 +2,14 @@
 //! and verify what came.
 
 use super::hosts::Network;
-use super::job::{self, Bench, Job, Layout, Outcome};
+use super::job::{self, Bench, End, Job, Layout};
 use super::options::layout;
 use super::soak::faults;
 use crate::options::seconds;
 use crate::repo::Repo;
 use anyhow::Result;
 use clap::Args;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A job that does nothing but come up and go; and how often it is run, since the machine may have other work.
 const NOTHING: &str = "testhello";
@@ -68,26 +68,14 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
 
 /// Whether a job ended as it should, and left nothing.
 fn judge(bench: &Bench, job: &mut Job, name: &str, status: Option<i32>) -> Result<bool> {
-    let until = Instant::now() + Duration::from_secs(2);
-    while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let mut left = Vec::new();
-    if status.is_none() {
-        left.extend(bench.leftovers.marked.describe().lines().map(str::to_owned));
-    }
-    left.extend(bench.clear());
-    if status.is_none() {
-        let _ = job.child.kill(); // it may have ended just now
-        job.child.wait()?;
-    }
-    let outcome: Outcome = bench.outcome(status);
+    let End { outcome, stuck, left } = bench.end(job, status)?;
     let wrong = faults(name, bench.layout.nodes(), &outcome);
     if wrong.is_empty() && left.is_empty() {
         return Ok(true);
     }
     println!("FAILED: {name}: {wrong:?}, status {status:?}");
     outcome.err.lines().take(20).for_each(|line| println!("    err: {line}"));
-    left.iter().take(40).for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
+    let left = stuck.lines().chain(left.iter().map(String::as_str)).take(40);
+    left.for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
     Ok(false)
 }

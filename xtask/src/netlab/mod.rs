@@ -17,7 +17,6 @@ mod many;
 mod meet;
 mod options;
 mod raw;
-mod reaper;
 mod relay;
 mod remote;
 mod site;

@@ -3,19 +3,18 @@
 //! hang, jobs that give up, and what is left behind.
 
 use super::hosts::Network;
-use super::job::{self, Bench, Layout, Outcome};
+use super::job::{self, Bench, End, Layout, Outcome};
 use super::options::{Links, layout};
 use super::spec::Spec;
 use crate::options::seconds;
 use crate::repo::Repo;
-use crate::test::Rows;
+use crate::test::{Rows, right_ends};
 use anyhow::{Context, Result, ensure};
 use clap::{ArgGroup, Args};
 use fastrand::Rng;
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What the links do unless `--link` says something else.
@@ -60,8 +59,6 @@ const EXIT_STATUS: i32 = 5;
 const SHORTER: [(&str, &[&str]); 2] = [("gups", &["-u", "1000"]), ("ex-testrma", &["2"])];
 
 const BUILDS: [&str; 2] = ["seq", "par"];
-/// How long processes may take to end after the job.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// verifying programs over a bad network
 #[derive(Args)]
@@ -130,18 +127,13 @@ pub fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
     if matches(bad, &outcome.out) + matches(bad, &outcome.err) > fatal {
         found.push(Fault::WrongBytes);
     }
-    let (status, pattern, ends) = match program {
-        EXIT => (EXIT_STATUS, "^never$".to_owned(), 0),
-        "hashtable" | "coarray" => (0, r"^[0-9]+> done\.$".into(), nodes),
-        _ if program.starts_with("ex-") => (0, r"^[0-9]+> done\.$".into(), nodes),
-        _ => (0, format!("^{program}: node [0-9]+/{nodes}: PASS"), nodes),
+    let right = match outcome.status {
+        None => return [found, vec![Fault::Hang]].concat(),
+        Some(status) if program == EXIT => status == EXIT_STATUS,
+        Some(status) => status == 0 && right_ends(program, nodes, &outcome.out).len() == nodes,
     };
-    match outcome.status {
-        None => found.push(Fault::Hang),
-        Some(code) if found.is_empty() && (code != status || matches(&pattern, &outcome.out) != ends) => {
-            found.push(Fault::Ended);
-        }
-        Some(_) => {}
+    if found.is_empty() && !right {
+        found.push(Fault::Ended);
     }
     found
 }
@@ -203,17 +195,7 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
         let mut job = bench.start(&words, environment)?;
         let status = job.wait(job.start + *limit)?;
         let took = job.start.elapsed();
-        let until = Instant::now() + PATIENCE;
-        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let stuck = if status.is_none() { bench.leftovers.marked.describe() } else { String::new() };
-        let left = bench.clear();
-        if status.is_none() {
-            let _ = job.child.kill(); // it may have ended meanwhile
-            job.child.wait()?;
-        }
-        let outcome = bench.outcome(status);
+        let End { outcome, stuck, left } = bench.end(&mut job, status)?;
         let mut found = faults(plan.program, bench.layout.nodes(), &outcome);
         if status.is_some() && !left.is_empty() {
             found.push(Fault::Left);

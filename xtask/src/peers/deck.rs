@@ -3,7 +3,7 @@
 
 use super::bench::Bench;
 use super::options::Options;
-use super::programs::{build, directory, ours};
+use super::programs::{build, directory};
 use super::samples::Sample;
 use super::ways::{launch, openmpi_ways};
 use super::{bounds, progress, show};
@@ -80,12 +80,17 @@ fn words(text: &str) -> Vec<String> {
 
 fn build_messages(repo: &Repo) -> Result<()> {
     // The bare ring is the one that gasnet-sci bench measures.
-    let ring = [ours(repo), words("-std=c11 -O2 -DGASNET_SEQ -c")].concat();
+    let ring = [repo.client_flags(), words("-std=c11 -O2 -DGASNET_SEQ -c")].concat();
     let ring = build(repo, "gcc", "cli/src/gasnet-sci/bench/kernels/limits.c", &ring)?;
     let ring = ring.to_str().context("the target directory's name is text")?.to_owned();
     let source = |name| format!("c-tests/peers/{name}.c");
-    build(repo, "gcc", &source("mbox-deck"), &[vec![ring], words("-pthread -DGASNET_SEQ"), ours(repo)].concat())?;
-    build(repo, "gcc", &source("mbox-sleep"), &[words("-pthread -DGASNET_PAR"), ours(repo)].concat())?;
+    build(
+        repo,
+        "gcc",
+        &source("mbox-deck"),
+        &[vec![ring], words("-pthread -DGASNET_SEQ"), repo.client_flags()].concat(),
+    )?;
+    build(repo, "gcc", &source("mbox-sleep"), &[words("-pthread -DGASNET_PAR"), repo.client_flags()].concat())?;
     build(repo, "gcc", &source("mbox-kernel"), &words("-pthread -lrt"))?;
     for (tool, name, library) in
         [("mpicc", "mbox-mpi", ""), ("libzmq3-dev", "mbox-zmq", "-lzmq"), ("libnng-dev", "mbox-nng", "-lnng")]
@@ -104,7 +109,7 @@ fn build_messages(repo: &Repo) -> Result<()> {
 fn build_application(repo: &Repo, app: &str) -> Result<()> {
     let flags = words("-Werror -pthread -ffp-contract=off -pedantic -lm");
     let source = |kind| format!("c-tests/apps/deck/{app}-{kind}.c");
-    build(repo, "gcc", &source("deck"), &[ours(repo), flags.clone()].concat())?;
+    build(repo, "gcc", &source("deck"), &[repo.client_flags(), flags.clone()].concat())?;
     if app == "laplace" {
         build(repo, "gcc", &source("bare"), &flags)?;
     }

@@ -13,6 +13,7 @@ mod rows;
 mod scenarios;
 mod sections;
 
+pub use program::right_ends;
 pub use programs::{ProgramsOptions, run as run_programs};
 pub use rows::Rows;
 

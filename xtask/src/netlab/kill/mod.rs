@@ -9,7 +9,7 @@ mod judge;
 mod victim;
 
 use super::hosts::Network;
-use super::job::{self, Bench, Layout, Outcome};
+use super::job::{self, Bench, End, Layout};
 use super::options::layout;
 use crate::options::Seed;
 use crate::repo::Repo;
@@ -32,8 +32,6 @@ const START: Duration = Duration::from_secs(20);
 const MORE: Duration = Duration::from_millis(30);
 /// After this time a job that does not end is given up.
 const HOPELESS: Duration = Duration::from_secs(20);
-/// How long what is left of a job on a host that was stopped may take to end.
-const AWAKE: Duration = Duration::from_secs(2);
 /// The part of the time in which some process waited for a CPU from which on a job that ends late says nothing: it is run again.
 const CROWDED: f64 = 0.3;
 /// So often, at most.
@@ -76,9 +74,8 @@ struct Cell {
 struct Report {
     deed: String,
     took: Duration,
-    outcome: Outcome,
+    end: End,
     wrong: Vec<String>,
-    left: Vec<String>,
     /// The part of its time in which some process of this machine waited for a CPU.
     crowded: f64,
 }
@@ -132,9 +129,10 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
                     seed.wrapping_add(number),
                     bench.layout.0.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
                 );
-                report.outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
-                let left = report.left.iter().map(|line| line.chars().take(200).collect::<String>());
-                left.take(20).for_each(|line| println!("    left: {line}"));
+                let End { outcome, stuck, left } = &report.end;
+                outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
+                let left = stuck.lines().chain(left.iter().map(String::as_str)).take(20);
+                left.for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
             }
         }
     }
@@ -161,14 +159,7 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
         thread::sleep(Duration::from_millis(2));
     }
     thread::sleep(MORE.mul_f64(random.f64()));
-    let mut report = Report {
-        deed: NOTHING.into(),
-        took: Duration::ZERO,
-        outcome: Outcome::default(),
-        wrong,
-        left: Vec::new(),
-        crowded: 0.0,
-    };
+    let mut report = Report { deed: NOTHING.into(), took: Duration::ZERO, end: End::default(), wrong, crowded: 0.0 };
     let mut status = None;
     if report.wrong.is_empty() {
         let (at, waited) = (Instant::now(), waited_for_cpus());
@@ -182,7 +173,6 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
         status = job.wait(at + HOPELESS)?;
         if status.is_none() {
             report.wrong.push(format!("no end within {} s", HOPELESS.as_secs()));
-            report.left.extend(bench.leftovers.marked.describe().lines().map(|line| format!("still there: {line}")));
         }
         // Everything but what is stopped must be gone, too.
         while status.is_some() && at.elapsed() < HOPELESS && deed.others_alive(bench) {
@@ -198,25 +188,14 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
                 .push(format!("{LATE} {} ms ({crowded:.0} % of it others waited for CPUs)", report.took.as_millis()));
         }
         deed.undo(bench);
-        let until = Instant::now() + AWAKE;
-        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-            thread::sleep(Duration::from_millis(1));
-        }
     }
-    let left = bench.clear();
+    report.end = bench.end(&mut job, status)?;
     // A job that was given up in the middle leaves something, of course.
-    if !left.is_empty() && report.deed != NOTHING {
+    if !report.end.left.is_empty() && report.deed != NOTHING {
         report.wrong.push("left behind".into());
-        report.left.extend(left);
     }
-    if status.is_none() {
-        // What it was started with is not of the job's own.
-        let _ = job.child.kill();
-        job.child.wait()?;
-    }
-    report.outcome = bench.outcome(status);
     if status.is_some() && report.deed != NOTHING {
-        report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.outcome));
+        report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.end.outcome));
     }
     Ok(report)
 }
