@@ -79,18 +79,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn build_messages(repo: &Repo) -> Result<()> {
+    let ours = |flags: &str| [words(flags), repo.client_flags()].concat();
     // The bare ring is the one that gasnet-sci bench measures.
-    let ring = [repo.client_flags(), words("-std=c11 -O2 -DGASNET_SEQ -c")].concat();
-    let ring = build(repo, "gcc", "cli/src/gasnet-sci/bench/kernels/limits.c", &ring)?;
+    let ring = "cli/src/gasnet-sci/bench/kernels/limits.c";
+    let ring = build(repo, "gcc", ring, &ours("-std=c11 -O2 -DGASNET_SEQ -c"))?;
     let ring = ring.to_str().context("the target directory's name is text")?.to_owned();
     let source = |name| format!("c-tests/peers/{name}.c");
-    build(
-        repo,
-        "gcc",
-        &source("mbox-deck"),
-        &[vec![ring], words("-pthread -DGASNET_SEQ"), repo.client_flags()].concat(),
-    )?;
-    build(repo, "gcc", &source("mbox-sleep"), &[words("-pthread -DGASNET_PAR"), repo.client_flags()].concat())?;
+    build(repo, "gcc", &source("mbox-deck"), &[vec![ring], ours("-pthread -DGASNET_SEQ")].concat())?;
+    build(repo, "gcc", &source("mbox-sleep"), &ours("-pthread -DGASNET_PAR"))?;
     build(repo, "gcc", &source("mbox-kernel"), &words("-pthread -lrt"))?;
     for (tool, name, library) in
         [("mpicc", "mbox-mpi", ""), ("libzmq3-dev", "mbox-zmq", "-lzmq"), ("libnng-dev", "mbox-nng", "-lnng")]
