@@ -50,7 +50,7 @@ pub struct Hosts {
 }
 
 /// The address of a host in the network of all hosts.
-pub fn address(host: usize) -> String {
+fn address(host: usize) -> String {
     format!("10.77.0.{}", host + 1)
 }
 

@@ -2,7 +2,6 @@
 //! reorders, duplicates, corrupts and cuts, as a seed says, because not every kernel can.
 //!
 //! - `hosts`: runs a command on the first of some hosts.
-//! - `raw`: what plain TCP does between two hosts; what ours is compared with.
 //! - `kill`: kills processes and links in each phase of a job.
 //! - `meet`: nodes of hosts with unusual addresses.
 //! - `many`: many nodes on a few hosts.
@@ -16,7 +15,6 @@ mod kill;
 mod many;
 mod meet;
 mod options;
-mod raw;
 mod relay;
 mod remote;
 mod site;
@@ -41,8 +39,6 @@ const NOT_HERE: i32 = 77;
 #[derive(Subcommand)]
 pub enum Command {
     Hosts(HostsOptions),
-    /// plain TCP between two hosts: round trips of 8 bytes, streams; by the kernel and by the relay
-    Raw(Links),
     Kill(kill::Options),
     Many(many::Options),
     /// nodes of hosts with IPv6 alone, link-local addresses, docker0, the loopback alone, a firewall that drops
@@ -60,12 +56,6 @@ pub enum Command {
     Rsh {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         words: Vec<String>,
-    },
-    #[command(hide = true)]
-    RawServer,
-    #[command(hide = true)]
-    RawClient {
-        server: String,
     },
 }
 
@@ -97,10 +87,10 @@ pub fn run(repo: &Repo, command: &Command) -> Result<bool> {
 
 fn dispatch(repo: &Repo, command: &Command) -> Result<bool> {
     match command {
-        Command::Hosts(_) | Command::Raw(_) => repo.set_up("ip")?,
+        Command::Hosts(_) => repo.set_up("ip")?,
         Command::Kill(_) | Command::Meet => repo.set_up("gcc ip")?,
         Command::Many(_) | Command::Soak(_) => repo.set_up("gcc g++ ip")?,
-        Command::Hostd { .. } | Command::Rsh { .. } | Command::RawServer | Command::RawClient { .. } => {}
+        Command::Hostd { .. } | Command::Rsh { .. } => {}
     }
     match command {
         Command::Hosts(options) => {
@@ -108,15 +98,12 @@ fn dispatch(repo: &Repo, command: &Command) -> Result<bool> {
             // All values are dropped: the hosts have ended.
             process::exit(code)
         }
-        Command::Raw(links) => raw::run(repo, links),
         Command::Kill(options) => kill::run(repo, options),
         Command::Meet => meet::run(repo),
         Command::Many(options) => many::run(repo, options),
         Command::Soak(options) => soak::run(repo, options),
         Command::Hostd { name, directory, own_tmp } => hostd::run(name, directory, *own_tmp).map(|()| true),
         Command::Rsh { words } => process::exit(remote::rsh(words)?),
-        Command::RawServer => raw::serve().map(|()| true),
-        Command::RawClient { server } => raw::measure(server).map(|()| true),
     }
 }
 
