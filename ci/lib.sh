@@ -33,6 +33,7 @@ fail() { failed=$((failed + 1)); say "FAILED: $checks: $*"; }
 expect() { if "${@:2}"; then pass; else fail "$1"; fi; } # WHAT COMMAND...
 # The same. File $said gets what the command prints, and is shown if it fails.
 verdict() { if "${@:2}" >"$said" 2>&1 </dev/null; then pass; else fail "$1"; show; fi; } # WHAT COMMAND...
+none() { if [ -z "$2" ]; then pass; else fail "$1"; head -n 30 <<<"$2" | sed 's/^/    /'; fi; } # WHAT FINDINGS
 show() { tail -n "${1:-25}" "$said" | cut -c 1-300 | sed 's/^/    /'; }
 sum() { say "$checks: $passed passed, $failed failed"; [ "$failed" -eq 0 ]; }
 
