@@ -11,12 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const TABLES: [&str; 7] = [
-    "names-core.txt",
-    "names-rma.txt",
-    "names-coll.txt",
-    "names-tools.txt",
-    "names-tools-lib.txt",
-    "names-ex.txt",
+    "names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt", "names-ex.txt",
     "names-deck.txt",
 ];
 

@@ -22,32 +22,9 @@ const FAULTS: &str = "delay=1ms,loss=1%,reorder=1%,dup=1%,cut=1s/20s";
 
 /// The programs. Their arguments are those of ci/rows/programs.toml.
 const PROGRAMS: [&str; 26] = [
-    "testam",
-    "testcore",
-    "testcoreflow",
-    "testcorethreads",
-    "testgasnet",
-    "testgasnetstress",
-    "testnb",
-    "testmixed",
-    "testsmall",
-    "testlarge",
-    "testbarrier",
-    "testvis",
-    "testcoll",
-    "testreduce",
-    "testteam",
-    "testsoak",
-    EXIT,
-    "stencil",
-    "gups",
-    "transpose",
-    "fft",
-    "ex-testmixed",
-    "ex-testrma",
-    "ex-testratomic",
-    "hashtable",
-    "coarray",
+    "testam", "testcore", "testcoreflow", "testcorethreads", "testgasnet", "testgasnetstress", "testnb", "testmixed",
+    "testsmall", "testlarge", "testbarrier", "testvis", "testcoll", "testreduce", "testteam", "testsoak", EXIT,
+    "stencil", "gups", "transpose", "fft", "ex-testmixed", "ex-testrma", "ex-testratomic", "hashtable", "coarray",
 ];
 
 /// A program of its own kind: its last node leaves with a status that must be the job's.

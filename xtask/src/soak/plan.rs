@@ -121,27 +121,9 @@ pub struct Plan {
 }
 
 const CALLS: [&str; 21] = [
-    "mmap",
-    "mmap",
-    "futex_wait",
-    "futex_wake",
-    "memfd_create",
-    "fork",
-    "ftruncate",
-    "pwrite",
-    "pipe2",
-    "dup2",
-    "fcntl",
-    "signalfd",
-    "poll",
-    "pthread_create",
-    "prctl",
-    "open64",
-    "membarrier",
-    "process_vm_readv",
-    "process_vm_writev",
-    "syscall",
-    "fallocate",
+    "mmap", "mmap", "futex_wait", "futex_wake", "memfd_create", "fork", "ftruncate", "pwrite", "pipe2", "dup2",
+    "fcntl", "signalfd", "poll", "pthread_create", "prctl", "open64", "membarrier", "process_vm_readv",
+    "process_vm_writev", "syscall", "fallocate",
 ];
 
 const DELAYED: [&str; 9] =
