@@ -167,18 +167,7 @@ impl Hosts {
         for number in 0..count {
             let name = host_name(number);
             writeln!(table, "{} {name}", address(number))?;
-            let random = fastrand::u128(..);
-            fs::write(
-                path.join(boot_id_file(&name)),
-                format!(
-                    "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}\n",
-                    random as u32,
-                    random as u16,
-                    random >> 32 & 0xfff,
-                    random >> 48 & 0xfff,
-                    random >> 64 & 0xffff_ffff_ffff
-                ),
-            )?;
+            fs::write(path.join(boot_id_file(&name)), fs::read("/proc/sys/kernel/random/uuid")?)?;
         }
         fs::write(path.join(boot_id_file("switch")), "")?;
         fs::write(path.join(HOSTS_FILE), table)?;

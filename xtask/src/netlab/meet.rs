@@ -151,8 +151,7 @@ impl Case {
 /// Lets a host have IPv6, with addresses that count at once.
 fn allow_ipv6(host: &Host) -> Result<()> {
     let script = "cd /proc/sys/net/ipv6/conf && for i in all default lo; do echo 0 >$i/accept_dad; echo 0 >$i/disable_ipv6; done";
-    let mut command = std::process::Command::new("nsenter");
-    let status = command.args(["--net", "--target", &host.pid.to_string(), "--", "sh", "-c", script]).status()?;
+    let status = host.command("sh")?.args(["-c", script]).status()?;
     ensure!(status.success(), "this system has no IPv6");
     Ok(())
 }

@@ -235,17 +235,13 @@ impl Plan {
                 let (nth, milliseconds) = (1 + random.u64(..10), 10 + random.u64(..200));
                 Trouble::Delay { fault: format!("{process} {call} {nth} 0 {milliseconds}") }
             }
-            Kind::Memory => {
+            Kind::Memory | Kind::Cgroup | Kind::Descriptors => {
                 self.rounds = random.u64(..20);
-                Trouble::Memory(8 + random.u64(..200))
-            }
-            Kind::Cgroup => {
-                self.rounds = random.u64(..20);
-                Trouble::Cgroup(2 + random.u64(..60))
-            }
-            Kind::Descriptors => {
-                self.rounds = random.u64(..20);
-                Trouble::Descriptors(4 + random.u64(..40))
+                match kind {
+                    Kind::Memory => Trouble::Memory(8 + random.u64(..200)),
+                    Kind::Cgroup => Trouble::Cgroup(2 + random.u64(..60)),
+                    _ => Trouble::Descriptors(4 + random.u64(..40)),
+                }
             }
             Kind::Close => Trouble::Close(one(random, &["close", "full"])),
         }
