@@ -1,10 +1,5 @@
 # Headless Chromium for ci/page and ci/place, which source this after lib.sh and mark_runs; it is never run. Bash.
 
-passed=0 failed=0
-checked=$(basename "$0")
-pass() { passed=$((passed + ${1:-1})); }
-fail() { failed=$((failed + 1)); say "FAILED: $checked: $*"; }
-
 # A profile of its own; no sandbox, because root in a container may not make one; no other part of Chromium may use the network.
 browser() { # FILE OPTION...
   HOME=$TMPDIR timeout -k 5 120 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \

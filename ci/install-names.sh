@@ -1,5 +1,6 @@
 # What build systems read of an installation: the names that clients test, and the form of make fragments and of pkg-config's variables.
 # Sourced by ci/install-test, which has the functions that report. Bash.
+# shellcheck disable=SC2086,SC2046 # words and lists of flags have no quotes on purpose
 
 # --- what clients test: the macro of the conduit whose files they use --------------------------------------------------------
 # The macros of conduits that are defined after gasnetex.h, or gasnet.h.
@@ -9,7 +10,6 @@ macros() { # HEADER FLAGS...
 conduit_macro() { # CONDUIT MACROS
   local header found
   for header in gasnetex.h gasnet.h; do
-    # shellcheck disable=SC2046 # lists of flags
     for found in "$(macros $header $(value "$inst/include/$1-conduit/$1-par.mak" GASNET_CPPFLAGS))" \
       "$(macros $header -DGASNET_PAR $(value "$inst/include/$1-conduit/$1-par.mak" GASNET_INCLUDES))" \
       "$(macros $header $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --cflags "gasnet-$1-par"))"; do
@@ -28,13 +28,11 @@ beside_include() { # FLAGS
   done
   say "no -L in: $*"
 }
-# shellcheck disable=SC2046 # lists of flags
-findings=$(for fragment in "$inst"/include/*-conduit/*.mak; do
+none "the first -L is the directory beside include" "$(for fragment in "$inst"/include/*-conduit/*.mak; do
   for name in GASNET_LIBS GASNET_SHARED_LIBS GASNET_LIBDIRS; do beside_include $(value "$fragment" $name); done
 done
 for fragment in "$inst"/include/gasnet_tools-*.mak; do beside_include $(value "$fragment" GASNETTOOLS_LIBS); done
-for file in "$inst"/lib/pkgconfig/*.pc; do beside_include $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --libs "$(basename "$file" .pc)"); done)
-none "the first -L is the directory beside include"
+for file in "$inst"/lib/pkgconfig/*.pc; do beside_include $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --libs "$(basename "$file" .pc)"); done)"
 
 # --- make fragments: the form that others parse -----------------------------------------------------------------------------
 hygiene() { # FRAGMENT PREFIX-OF-NAMES
@@ -64,13 +62,11 @@ hygiene() { # FRAGMENT PREFIX-OF-NAMES
   done
 }
 for fragment in "$inst"/include/*-conduit/*.mak; do
-  findings=$(hygiene "$fragment" GASNET_ 2>&1)
-  none "form of ${fragment#"$inst/"}"
+  none "form of ${fragment#"$inst/"}" "$(hygiene "$fragment" GASNET_ 2>&1)"
 done
 for fragment in "$inst"/include/gasnet_tools-*.mak; do
   [ -e "$fragment" ] || continue
-  findings=$(hygiene "$fragment" GASNETTOOLS_ 2>&1)
-  none "form of ${fragment#"$inst/"}"
+  none "form of ${fragment#"$inst/"}" "$(hygiene "$fragment" GASNETTOOLS_ 2>&1)"
 done
 # pkg-config says the same.
 same() {

@@ -1,5 +1,6 @@
 # The libraries beside GASNet: the tools without a job, and mail boxes.
 # Sourced by ci/install-test, which has the functions that report. Bash.
+# shellcheck disable=SC2086,SC2046 # words and lists of flags have no quotes on purpose
 
 # --- the tools without a job: their own libraries, one per flavour ------------------------------------------------------------
 cat >"$work/src/testtools.c" <<'END'
@@ -30,18 +31,11 @@ all:
 END
 }
 tools_by_pkg_config() { # FLAVOUR SOURCE
-  # shellcheck disable=SC2046 # lists of flags
   gcc $(pkg-config --cflags "gasnet_tools-$1") "$work/src/$2.c" -o "$work/$2" $(pkg-config --libs "gasnet_tools-$1") && "$work/$2"
 }
 tools_by_cmake() { # FLAVOUR
-  mkdir -p "$work/tools-$1" && cat >"$work/tools-$1/CMakeLists.txt" <<END && cmake -S "$work/tools-$1" -B "$work/tools-$1/build" -DCMAKE_PREFIX_PATH="$inst" &&
-cmake_minimum_required(VERSION 3.11)
-project(tools C)
-find_package(gasnet-sci REQUIRED COMPONENTS tools-$1)
-add_executable(testtools $work/src/testtools.c)
-target_link_libraries(testtools gasnet-sci::tools-$1)
-END
-    cmake --build "$work/tools-$1/build" && "$work/tools-$1/build/testtools" | grep -q "tools work, ${1^^}"
+  local programs=(testtools)
+  by_cmake "tools-$1" sci "tools-$1" "" && "$work/tools-$1/testtools" | grep -q "tools work, ${1^^}"
 }
 if [ -e include/gasnet_tools.h ]; then
   export PKG_CONFIG_PATH=$inst/lib/pkgconfig
@@ -50,33 +44,26 @@ if [ -e include/gasnet_tools.h ]; then
     verdict "tools by pkg-config, $flavour" tools_by_pkg_config $flavour testtools
     verdict "tools by CMake, $flavour" tools_by_cmake $flavour
     verdict "reduced tools with the library of flavour $flavour" tools_by_pkg_config $flavour lite
-    findings=$(readelf -sW "$inst/lib/libgasnet_tools-$flavour.a" | awk '$7 != "UND" && $8 ~ /^gasneti_sci_(init|attach|put|poll)$/')
-    none "a job in the tools' library, $flavour"
+    none "a job in the tools' library, $flavour" "$(readelf -sW "$inst/lib/libgasnet_tools-$flavour.a" | awk '$7 != "UND" && $8 ~ /^gasneti_sci_(init|attach|put|poll)$/')"
   done
   verdict "tools with the library of the other flavour do not link" eval '! tools_by_make seq par && grep -q "undefined reference.*_SEQ" "$work/log"'
   unset PKG_CONFIG_PATH
 fi
 
 # --- mail boxes alone, and beside GASNet; with and without DECK_DEBUG ----------------------------------------------------------
-mkdir -p "$work/deck" && cp c-tests/deck/test{deck.h,many.c,many-beside.c} "$work/deck"
+cp c-tests/deck/test{deck.h,many.c} "$work/src" # testmany-beside includes both
+for name in testmany testmany-beside; do cp "c-tests/deck/$name.c" "$work/src/deck-$name.c"; done
 deck_by_pkg_config() { # PACKAGE PROGRAM [FLAGS]
-  # shellcheck disable=SC2046 # lists of flags
-  gcc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror "${@:3}" $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --cflags "$1") "$work/deck/$2.c" \
-    -o "$work/deck/deck-$2" $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --libs "$1") && run "$inst/bin/gasnetrun_sci" 2 "$work/deck/deck-$2"
+  gcc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror "${@:3}" $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --cflags "$1") "$work/src/deck-$2.c" \
+    -o "$work/deck-$2" $(PKG_CONFIG_PATH=$inst/lib/pkgconfig pkg-config --libs "$1") && run "$inst/bin/gasnetrun_sci" 2 "$work/deck-$2"
 }
-deck_by_cmake() { # TARGET
-  mkdir -p "$work/deck-$1" && cat >"$work/deck-$1/CMakeLists.txt" <<END && cmake -S "$work/deck-$1" -B "$work/deck-$1/build" -DCMAKE_PREFIX_PATH="$inst" &&
-cmake_minimum_required(VERSION 3.11)
-project(deck C)
-find_package(gasnet-sci REQUIRED COMPONENTS deck)
-add_executable(deck-testmany $work/deck/testmany.c)
-target_link_libraries(deck-testmany gasnet-sci::$1)
-END
-    cmake --build "$work/deck-$1/build" && run "$inst/bin/gasnetrun_sci" 2 "$work/deck-$1/build/deck-testmany"
+deck_by_cmake() { # [LINK]
+  local programs=(deck-testmany)
+  by_cmake "cmake-deck$1" sci deck "$1" && run "$inst/bin/gasnetrun_sci" 2 "$work/cmake-deck$1/deck-testmany"
 }
 verdict "mail boxes by pkg-config" deck_by_pkg_config gasnet-sci-deck testmany
 verdict "mail boxes by pkg-config, debug" deck_by_pkg_config gasnet-sci-deck testmany -DDECK_DEBUG
 verdict "mail boxes by pkg-config, shared" deck_by_pkg_config gasnet-sci-deck-shared testmany
 verdict "mail boxes beside GASNet by pkg-config" deck_by_pkg_config gasnet-sci-seq testmany-beside
-verdict "mail boxes by CMake" deck_by_cmake deck
-verdict "mail boxes by CMake, shared" deck_by_cmake deck-shared
+verdict "mail boxes by CMake" deck_by_cmake ""
+verdict "mail boxes by CMake, shared" deck_by_cmake -shared

@@ -68,6 +68,5 @@ same_trees() { # TREE AND ANOTHER
 n=0
 verdict "both trees are the same" same_trees "$inst/share/gasnet-sci/smp-tree" "$work/own-tree"
 for fragment in "$work"/own-tree/*/smp-conduit/*.mak; do
-  findings=$(hygiene "$fragment" GASNET_ 2>&1)
-  none "form of ${fragment#"$work/"}"
+  none "form of ${fragment#"$work/"}" "$(hygiene "$fragment" GASNET_ 2>&1)"
 done

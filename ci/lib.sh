@@ -15,8 +15,9 @@ export CARGO_TARGET_DIR=$target
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
 profile=${CI_PROFILE:-release}
 timed_profile=${CI_TIMED_PROFILE:-$profile}
-stage=$target/stage
-[ "$profile" = release ] || stage+=-$profile
+of_profile=
+[ "$profile" = release ] || of_profile=-$profile
+stage=$target/stage$of_profile
 cores=$(nproc)
 
 # A Rust that rustup has just installed is not in PATH yet.
@@ -24,6 +25,22 @@ command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
 
 say() { printf '%s\n' "$*"; }
 die() { say "$(basename "$0"): $*" >&2; exit 1; }
+
+# Checks are counted. What has failed is told at once; the sum at the end is what people and ci/test read.
+passed=0 failed=0 checks=$(basename "$0")
+pass() { passed=$((passed + ${1:-1})); }
+fail() { failed=$((failed + 1)); say "FAILED: $checks: $*"; }
+expect() { if "${@:2}"; then pass; else fail "$1"; fi; } # WHAT COMMAND...
+# The same. File $said gets what the command prints, and is shown if it fails.
+verdict() { if "${@:2}" >"$said" 2>&1 </dev/null; then pass; else fail "$1"; show; fi; } # WHAT COMMAND...
+none() { if [ -z "$2" ]; then pass; else fail "$1"; head -n 30 <<<"$2" | sed 's/^/    /'; fi; } # WHAT FINDINGS
+show() { tail -n "${1:-25}" "$said" | cut -c 1-300 | sed 's/^/    /'; }
+sum() { say "$checks: $passed passed, $failed failed"; [ "$failed" -eq 0 ]; }
+
+# Compiles a client of the stage's shared library, with these flags beside the usual ones.
+client() { # SOURCE OUT [FLAG...]
+  gcc -std=gnu99 -I"$stage/include" "${@:3}" "$1" -o "$2" -L"$stage/lib" -lgasnet_sci -lm -ldl -Wl,-rpath,"$stage/lib" || die "$1 does not build"
+}
 
 # The Debian packages that provide the tools named by the words, without those that are there already.
 missing_packages() {
@@ -201,7 +218,7 @@ run_programs() { # [OPTION...]
   local log
   log=$("$xtask" programs --run "$@")
   grep -v '^programs: ' <<<"$log"
-  [[ $log =~ 'programs: '([0-9]+)' passed, '([0-9]+)' failed'$ ]] || { failed=$((failed + 1)); return 1; }
+  [[ $log =~ 'programs: '([0-9]+)' passed, '([0-9]+)' failed'$ ]] || { fail "the C programs did not come to their end"; return 1; }
   passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
   [ "${BASH_REMATCH[2]}" = 0 ]
 }

@@ -8,26 +8,8 @@ use std::path::Path;
 
 /// Folders of the library, and files beside them, from the lowest to the highest.
 const LIBRARY: &[&str] = &[
-    "sync",
-    "explore",
-    "os",
-    "base",
-    "trace",
-    "tools",
-    "supervise",
-    "boot",
-    "sci",
-    "peers",
-    "verbs",
-    "am",
-    "xfer",
-    "atomic",
-    "vis",
-    "barrier",
-    "coll",
-    "deck",
-    "job",
-    "api",
+    "sync", "explore", "os", "base", "trace", "tools", "supervise", "boot", "sci", "peers", "verbs", "am", "xfer",
+    "atomic", "vis", "barrier", "coll", "deck", "job", "api",
 ];
 
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
@@ -50,18 +32,8 @@ const LAUNCHER: &[&str] = &[
 
 /// The same of `cargo xtask`.
 const XTASK: &[&str] = &[
-    "results",
-    "repo",
-    "leftovers",
-    "verdicts",
-    "abi",
-    "compare",
-    "headers",
-    "symbols",
-    "test",
-    "netlab",
-    "peers",
-    "soak",
+    "results", "options", "repo", "leftovers", "verdicts", "abi", "compare", "headers", "symbols", "test", "netlab",
+    "peers", "soak",
 ];
 
 /// What commands, `place` and xtask take by `#[path]`.

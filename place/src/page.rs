@@ -131,16 +131,8 @@ fn ranks(out: &mut String, report: &Report) {
         None => ("rank", "Ranks"),
     };
     let columns = [
-        what,
-        "now at",
-        "present",
-        "proposal",
-        "now writes µs",
-        "present writes µs",
-        "proposal writes µs",
-        "now reads µs",
-        "present reads µs",
-        "proposal reads µs",
+        what, "now at", "present", "proposal", "now writes µs", "present writes µs", "proposal writes µs",
+        "now reads µs", "present reads µs", "proposal reads µs",
     ];
     open(out, "ranks", title, &columns);
     for rank in 0..report.matrix.ranks {

@@ -309,21 +309,8 @@ fn behind_item(code: &[String], mut i: usize) -> usize {
         i = closing(code, i + 1) + 1;
     }
     const ITEMS: [&str; 15] = [
-        "pub",
-        "fn",
-        "unsafe",
-        "extern",
-        "impl",
-        "struct",
-        "enum",
-        "trait",
-        "mod",
-        "use",
-        "const",
-        "static",
-        "type",
-        "macro_rules",
-        "async",
+        "pub", "fn", "unsafe", "extern", "impl", "struct", "enum", "trait", "mod", "use", "const", "static", "type",
+        "macro_rules", "async",
     ];
     let item = ITEMS.contains(&code[i].as_str());
     if code[i] == "pub" {

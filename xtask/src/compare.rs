@@ -3,7 +3,7 @@
 
 use crate::repo::Repo;
 use anyhow::{Context, Result, bail};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Args, value_parser};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,51 +12,35 @@ use std::path::{Path, PathBuf};
 /// %.
 const WORSE: f64 = 0.03;
 
-pub fn command() -> Command {
-    Command::new("compare")
-        .about("runs gasnet-sci bench of another build and of this one in turns; fails if a row with a target is slower by more than 3 %")
-        .arg(
-            Arg::new("old")
-                .value_name("DIRECTORY")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("target/release of the other build"),
-        )
-        .arg(
-            Arg::new("rounds")
-                .long("rounds")
-                .value_name("N")
-                .default_value("3")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("times that each of them runs"),
-        )
-        .arg(
-            Arg::new("only")
-                .long("only")
-                .value_name("SECTION")
-                .action(clap::ArgAction::Append)
-                .help("sections of the bench; default all"),
-        )
+/// runs gasnet-sci bench of another build and of this one in turns; fails if a row with a target is slower by more than 3 %
+#[derive(Args)]
+pub struct Options {
+    /// target/release of the other build
+    #[arg(value_name = "DIRECTORY")]
+    old: PathBuf,
+    /// times that each of them runs
+    #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// sections of the bench; default all
+    #[arg(long, value_name = "SECTION")]
+    only: Vec<String>,
 }
 
 /// A row's name and its figure: the ratio to its limit if it has one, else the median. Smaller is better.
 type Figures = BTreeMap<String, f64>;
 
-pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
-    let old = options.get_one::<PathBuf>("old").context("clap demands it")?;
-    let rounds = *options.get_one::<u32>("rounds").context("it has a default")?;
-    let only: Vec<&str> = options.get_many::<String>("only").into_iter().flatten().map(String::as_str).collect();
+pub fn run(repo: &Repo, Options { old, rounds, only }: &Options) -> Result<bool> {
     repo.make_stage()?;
     let new = repo.target.join("release");
     let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for round in 0..rounds {
+    for round in 0..*rounds {
         // The two builds take turns in going first.
         let (before, after) = if round % 2 == 0 {
-            let before = measure(repo, old, &only)?;
-            (before, measure(repo, &new, &only)?)
+            let before = measure(repo, old, only)?;
+            (before, measure(repo, &new, only)?)
         } else {
-            let after = measure(repo, &new, &only)?;
-            (measure(repo, old, &only)?, after)
+            let after = measure(repo, &new, only)?;
+            (measure(repo, old, only)?, after)
         };
         for (row, then) in before {
             if let Some(now) = after.get(&row) {
@@ -81,7 +65,7 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     Ok(worse == 0)
 }
 
-fn measure(repo: &Repo, directory: &Path, only: &[&str]) -> Result<Figures> {
+fn measure(repo: &Repo, directory: &Path, only: &[String]) -> Result<Figures> {
     let mut bench = repo.command(&directory.join("gasnet-sci").to_string_lossy());
     bench.args(["bench", "--quick"]);
     if !only.is_empty() {

@@ -189,12 +189,22 @@ pub fn clear_on_signals(directories: Vec<PathBuf>, before: impl Fn() + Send + 's
 fn our_names() -> BTreeSet<PathBuf> {
     let entries = COMMON.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
     let ours = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         // A compiler that somebody runs meanwhile has objects there while it links.
-        let object = name.ends_with(".o") || name.ends_with(".o.tmp");
-        // The directory in which launchers note the jobs of a user stays.
-        let registry = name.strip_prefix("gasnet-sci-").is_some_and(|user| user.parse::<u32>().is_ok());
-        (name.contains("gasnet") || name.contains("gasnt")) && !object && !registry
+        let object = name_of(path).ends_with(".o") || name_of(path).ends_with(".o.tmp");
+        has_our_name(path) && !object && !is_registry(path)
     };
     entries.map(|entry| entry.path()).filter(ours).collect()
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
+pub fn has_our_name(path: &Path) -> bool {
+    name_of(path).contains("gasnet") || name_of(path).contains("gasnt")
+}
+
+/// Whether it is the directory in which launchers note the jobs of a user. It stays.
+pub fn is_registry(path: &Path) -> bool {
+    name_of(path).strip_prefix("gasnet-sci-").is_some_and(|user| user.parse::<u32>().is_ok())
 }

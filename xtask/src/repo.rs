@@ -64,6 +64,36 @@ impl Repo {
         Ok(())
     }
 
+    /// The compiler's options for a client of the stage's library.
+    pub fn client_flags(&self) -> Vec<String> {
+        let (include, library) = (self.stage.join("include"), self.stage.join("lib"));
+        vec![
+            format!("-I{}", include.display()),
+            format!("-L{}", library.display()),
+            "-lgasnet_sci".into(),
+            format!("-Wl,-rpath,{}", library.display()),
+        ]
+    }
+
+    /// Compiles a C file, unless what came of it is newer than the file, the headers beside it and the library.
+    pub fn compile(&self, compiler: &str, source: &Path, out: &Path, flags: &[String]) -> Result<()> {
+        let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        let beside = fs::read_dir(source.parent().context("a file lies in a directory")?)?;
+        let headers =
+            beside.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension() == Some("h".as_ref()));
+        let needs = [source.into(), self.stage.join("include/gasnet.h"), self.stage.join("lib/libgasnet_sci.so")];
+        if age(out) > headers.chain(needs).map(|path| age(&path)).max().context("there are some")? {
+            return Ok(());
+        }
+        fs::create_dir_all(out.parent().context("a file lies in a directory")?)?;
+        let mut command = self.command(compiler);
+        command.args(["-D_GNU_SOURCE", "-Wall", "-Wextra"]).arg(source).arg("-o").arg(out).args(flags);
+        match outcome(&mut command)? {
+            (true, _) => Ok(()),
+            (false, log) => bail!("{} does not compile:\n{log}", source.display()),
+        }
+    }
+
     pub fn read(&self, path: &str) -> Result<String> {
         fs::read_to_string(self.root.join(path)).with_context(|| format!("cannot read {path}"))
     }

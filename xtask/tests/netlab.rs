@@ -156,7 +156,7 @@ fn hosts_end_with_a_netlab_that_is_killed() {
             };
             entries.filter(|entry| ours(entry.path())).count()
         };
-        assert_eq!(children(), 4, "two hosts, each with its unshare");
+        assert_eq!(children(), 6, "two hosts, each with its unshare and its first process");
         assert!(Command::new("kill").args(["-s", signal, &pid.to_string()]).status().unwrap().success());
         child.wait().unwrap();
         let until = Instant::now() + Duration::from_secs(20);

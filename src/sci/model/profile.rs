@@ -136,18 +136,9 @@ impl Parameters {
     pub fn scaled(&self, factor: f64) -> Parameters {
         let mut scaled = self.clone();
         let times = [
-            &mut scaled.latency,
-            &mut scaled.latency16,
-            &mut scaled.gap,
-            &mut scaled.gap16,
-            &mut scaled.back,
-            &mut scaled.read,
-            &mut scaled.setup,
-            &mut scaled.map,
-            &mut scaled.hop,
-            &mut scaled.turn,
-            &mut scaled.interrupt,
-            &mut scaled.message,
+            &mut scaled.latency, &mut scaled.latency16, &mut scaled.gap, &mut scaled.gap16, &mut scaled.back,
+            &mut scaled.read, &mut scaled.setup, &mut scaled.map, &mut scaled.hop, &mut scaled.turn,
+            &mut scaled.interrupt, &mut scaled.message,
         ];
         times.into_iter().for_each(|time| *time *= factor);
         scaled.stage_scale *= factor;

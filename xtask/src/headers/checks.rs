@@ -1,6 +1,5 @@
 //! The list of all compiler runs. They run at the same time, as many as there are cores.
 
-use super::compile::{Check, Expected, Extent, command};
 use crate::repo::{Repo, outcome};
 use crate::verdicts::Verdicts;
 use anyhow::{Context, Result};
@@ -11,6 +10,24 @@ use std::{fs, thread};
 
 /// The number of lines of a compiler's output that are shown.
 const LINES: usize = 12;
+
+/// How far the compiler goes.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Extent {
+    Syntax,
+    /// It makes code, which is thrown away: some warnings come only then.
+    Code,
+}
+
+/// A run of a compiler over one file, with all warnings as errors.
+struct Check {
+    name: String,
+    compiler: String,
+    arguments: Vec<String>,
+    file: PathBuf,
+    /// The compiler must fail with a line that matches; `None`: it must accept the file without a warning.
+    refusal: Option<Regex>,
+}
 
 pub struct Checks<'a> {
     pub repo: &'a Repo,
@@ -31,23 +48,31 @@ impl<'a> Checks<'a> {
         Ok(path)
     }
 
-    /// Adds a check: the compiler must accept the file without a warning.
-    pub fn clean(&mut self, name: String, compiler: &str, standard: &str, extent: Extent, flags: &[&str], file: &Path) {
-        self.add(name, compiler, standard, extent, flags, file, Expected::Clean);
+    /// Adds checks: each of these compilers must accept the file in each of these dialects without a warning. `flags` has blanks
+    /// between its words.
+    pub fn clean(&mut self, what: &str, by: &[&str], standards: &[&str], extent: Extent, flags: &str, file: &Path) {
+        for (compiler, standard) in by.iter().flat_map(|one| standards.iter().map(move |standard| (one, standard))) {
+            self.add(format!("{what}: "), compiler, standard, extent, flags, file, None);
+        }
     }
 
-    /// Adds a check: the compiler must refuse the file with a line that matches `says`.
-    pub fn refused(
+    /// Adds a check: gcc must refuse the file as C99 with a line that matches `says`.
+    pub fn refused(&mut self, what: &str, says: &str, flags: &str, file: &Path) -> Result<()> {
+        self.refused_by("gcc", "c99", what, says, flags, file)
+    }
+
+    /// The same of another compiler and dialect.
+    pub fn refused_by(
         &mut self,
-        name: &str,
-        says: &str,
         compiler: &str,
         standard: &str,
-        flags: &[&str],
+        what: &str,
+        says: &str,
+        flags: &str,
         file: &Path,
     ) -> Result<()> {
-        let name = format!("{name}: expected a failure that says \"{says}\"");
-        self.add(name, compiler, standard, Extent::Syntax, flags, file, Expected::Refusal(Regex::new(says)?));
+        let name = format!("{what}: expected a failure that says \"{says}\": ");
+        self.add(name, compiler, standard, Extent::Syntax, flags, file, Some(Regex::new(says)?));
         Ok(())
     }
 
@@ -58,12 +83,21 @@ impl<'a> Checks<'a> {
         compiler: &str,
         standard: &str,
         extent: Extent,
-        flags: &[&str],
+        flags: &str,
         file: &Path,
-        expected: Expected,
+        refusal: Option<Regex>,
     ) {
-        let arguments = command(&self.repo.root.join("include"), compiler, standard, extent, flags, file);
-        self.list.push(Check { name, arguments, expected });
+        let language = if standard.starts_with("c++") { "c++" } else { "c" };
+        let made = if extent == Extent::Code { "-c -o /dev/null" } else { "-fsyntax-only" };
+        let flags = format!("-std={standard} {flags}");
+        let all = format!("-x {language} -Wall -Wextra -pedantic -Werror {made} {flags}");
+        self.list.push(Check {
+            name: format!("{name}{compiler} {}", flags.trim_end()),
+            compiler: compiler.into(),
+            arguments: all.split_whitespace().map(str::to_owned).collect(),
+            file: file.into(),
+            refusal,
+        });
     }
 
     /// Runs all checks.
@@ -73,7 +107,7 @@ impl<'a> Checks<'a> {
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || -> Result<()> {
             while let Some(check) = next() {
-                verdicts.none(&check.name, &findings(repo, &check)?, LINES);
+                verdicts.none(&check.name, &check.findings(repo)?, LINES);
             }
             Ok(())
         };
@@ -84,13 +118,12 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The faults in the outcome of a check; empty if the outcome is as expected.
-fn findings(repo: &Repo, check: &Check) -> Result<String> {
-    let (program, arguments) = check.arguments.split_first().context("a command has a program")?;
-    let (success, text) = outcome(repo.command(&program.to_string_lossy()).args(arguments))?;
-    let right = match &check.expected {
-        Expected::Clean => success,
-        Expected::Refusal(says) => !success && says.is_match(&text),
-    };
-    Ok(if right { String::new() } else { text + "(that is all)\n" })
+impl Check {
+    /// The faults in the outcome; empty if the outcome is as expected.
+    fn findings(&self, repo: &Repo) -> Result<String> {
+        let mut command = repo.command(&self.compiler);
+        let (success, text) = outcome(command.args(["-I", "include"]).args(&self.arguments).arg(&self.file))?;
+        let right = self.refusal.as_ref().map_or(success, |says| !success && says.is_match(&text));
+        Ok(if right { String::new() } else { text + "(that is all)\n" })
+    }
 }

@@ -2,7 +2,7 @@
 //! that clients' build systems make.
 
 use super::checks::Checks;
-use super::compile::Extent::Syntax;
+use super::checks::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
@@ -69,63 +69,31 @@ fn in_extern_c(header: &str) -> String {
 fn modes(checks: &mut Checks) -> Result<()> {
     let values = format!("#include <gasnet.h>\n{}", checks.repo.read("ci/headers.c")?);
     let values = checks.file("values.c", &values)?;
-    for compiler in COMPILERS {
-        for standard in STANDARDS {
-            for threads in ["SEQ", "PARSYNC", "PAR"] {
-                for segment in ["FAST", "LARGE", "EVERYTHING"] {
-                    for debug in [true, false] {
-                        let oldest = matches!(standard, "c99" | "c++11");
-                        let extreme = matches!((segment, debug), ("FAST", false) | ("EVERYTHING", true));
-                        if !oldest && !extreme {
-                            continue;
-                        }
-                        let debug_flags: &[&str] =
-                            if debug { &["-DGASNET_DEBUG", "-DEXPECT_DEBUG"] } else { &["-DGASNET_NDEBUG"] };
-                        let modes = [
-                            format!("-DGASNET_{threads}"),
-                            format!("-DGASNET_SEGMENT_{segment}"),
-                            format!("-DEXPECT_{threads}"),
-                            format!("-DEXPECT_{segment}"),
-                        ];
-                        let flags: Vec<&str> =
-                            modes.iter().map(String::as_str).chain(debug_flags.iter().copied()).collect();
-                        let name = format!("{compiler} {standard} {threads} {segment} {}", debug_flags[0]);
-                        checks.clean(name, compiler, standard, Syntax, &flags, &values);
-                    }
-                }
+    for threads in ["SEQ", "PARSYNC", "PAR"] {
+        for segment in ["FAST", "LARGE", "EVERYTHING"] {
+            for debug in ["-DGASNET_DEBUG -DEXPECT_DEBUG", "-DGASNET_NDEBUG"] {
+                let is_debug = debug != "-DGASNET_NDEBUG";
+                let extreme = matches!((segment, is_debug), ("FAST", false) | ("EVERYTHING", true));
+                let standards = if extreme { &STANDARDS[..] } else { &["c99", "c++11"] };
+                let modes =
+                    format!("-DGASNET_{threads} -DGASNET_SEGMENT_{segment} -DEXPECT_{threads} -DEXPECT_{segment}");
+                checks.clean("modes", &COMPILERS, standards, Syntax, &format!("{modes} {debug}"), &values);
             }
         }
     }
     for mode in ["-DGASNET_SEQ=", "-DGASNET_SEQ=0", "-DGASNET_SEQ=yes"] {
-        let flags = [mode, "-DEXPECT_SEQ", "-DEXPECT_FAST"];
-        checks.clean(format!("thread mode as {mode}"), "gcc", "c99", Syntax, &flags, &values);
+        checks.clean("thread mode", &["gcc"], &["c99"], Syntax, &format!("{mode} -DEXPECT_SEQ -DEXPECT_FAST"), &values);
     }
     // These headers do not depend on the other choices.
     for header in PUBLIC {
-        let twice = checks.file(&format!("twice-{header}.c"), &twice(header))?;
-        let inside = checks.file(&format!("extern-{header}.c"), &in_extern_c(header))?;
         let oldest = (header != "deck.h").then_some("c++98"); // only mail boxes do not promise it
-        for compiler in COMPILERS {
-            for standard in STANDARDS.into_iter().chain(oldest) {
-                let flags = ["-DGASNET_PAR", "-DGASNET_SEGMENT_FAST", "-DNDEBUG"];
-                checks.clean(
-                    format!("{compiler} {standard} {header} twice"),
-                    compiler,
-                    standard,
-                    Syntax,
-                    &flags,
-                    &twice,
-                );
-                let flags = ["-DGASNET_SEQ", "-DGASNET_SEGMENT_FAST", "-DDEBUG"];
-                checks.clean(
-                    format!("{compiler} {standard} {header} in extern C"),
-                    compiler,
-                    standard,
-                    Syntax,
-                    &flags,
-                    &inside,
-                );
-            }
+        let standards: Vec<&str> = STANDARDS.into_iter().chain(oldest).collect();
+        for (how, text, flags) in [
+            ("twice", twice(header), "-DGASNET_PAR -DGASNET_SEGMENT_FAST -DNDEBUG"),
+            ("in extern C", in_extern_c(header), "-DGASNET_SEQ -DGASNET_SEGMENT_FAST -DDEBUG"),
+        ] {
+            let file = checks.file(&format!("{how}-{header}.c"), &text)?;
+            checks.clean(&format!("{header} {how}"), &COMPILERS, &standards, Syntax, flags, &file);
         }
     }
     Ok(())
@@ -134,27 +102,19 @@ fn modes(checks: &mut Checks) -> Result<()> {
 /// The definitions that build systems of clients pass.
 fn definitions(checks: &mut Checks) -> Result<()> {
     let file = checks.file("definitions.c", &twice("gasnet.h"))?;
-    let definitions: [(&str, &[&str]); 9] = [
-        ("NDEBUG", &["-DNDEBUG"]),
-        ("DEBUG", &["-DDEBUG=1"]),
-        ("conduit macro", &["-DGASNET_CONDUIT_SCI"]),
-        ("another conduit's macro", &["-DGASNET_CONDUIT_SMP=1"]),
-        ("conduit macro with another value", &["-DGASNET_CONDUIT_SCI=7"]),
-        (
-            "obsolete macros",
-            &["-DGASNETI_BUG1389_WORKAROUND=1", "-DGASNETI_FORCE_PIC=1", "-DGASNET_ALLOW_OPTIMIZED_DEBUG"],
-        ),
-        ("_GNU_SOURCE", &["-D_GNU_SOURCE=1", "-D_REENTRANT"]),
-        ("strict prototypes", &["-DGASNET_USE_STRICT_PROTOTYPES"]),
-        ("own helper macros", &["-DMIN(a,b)=((a)<(b)?(a):(b))", "-DMAX(a,b)=((a)>(b)?(a):(b))", "-D_STRINGIFY(x)=#x"]),
-    ];
-    for (name, definition) in definitions {
-        let flags: Vec<&str> = ["-DGASNET_SEQ"].iter().chain(definition).copied().collect();
-        for compiler in COMPILERS {
-            for standard in ["c99", "c++11"] {
-                checks.clean(format!("{compiler} {standard}: {name}"), compiler, standard, Syntax, &flags, &file);
-            }
-        }
+    for definition in [
+        "-DNDEBUG",
+        "-DDEBUG=1",
+        "-DGASNET_CONDUIT_SCI",
+        "-DGASNET_CONDUIT_SMP=1", // another conduit's
+        "-DGASNET_CONDUIT_SCI=7", // with another value
+        "-DGASNETI_BUG1389_WORKAROUND=1 -DGASNETI_FORCE_PIC=1 -DGASNET_ALLOW_OPTIMIZED_DEBUG", // obsolete
+        "-D_GNU_SOURCE=1 -D_REENTRANT",
+        "-DGASNET_USE_STRICT_PROTOTYPES",
+        "-DMIN(a,b)=((a)<(b)?(a):(b)) -DMAX(a,b)=((a)>(b)?(a):(b)) -D_STRINGIFY(x)=#x", // own helpers
+    ] {
+        let flags = format!("-DGASNET_SEQ {definition}");
+        checks.clean("definitions", &COMPILERS, &["c99", "c++11"], Syntax, &flags, &file);
     }
     Ok(())
 }
@@ -170,8 +130,8 @@ fn orders(checks: &mut Checks) -> Result<()> {
     for order in orders.iter().filter(|order| order[0] != "gasnet_tools.h") {
         let file = checks.file(&format!("order-{}.c", order.join("-")), &includes(order))?;
         let name = order.join(" ");
-        checks.clean(format!("gcc: {name}"), "gcc", "c99", Syntax, &["-DGASNET_PAR", "-D_GNU_SOURCE"], &file);
-        checks.clean(format!("clang: {name}"), "clang", "c++17", Syntax, &["-DGASNET_SEQ", "-DGASNET_DEBUG"], &file);
+        checks.clean(&name, &["gcc"], &["c99"], Syntax, "-DGASNET_PAR -D_GNU_SOURCE", &file);
+        checks.clean(&name, &["clang"], &["c++17"], Syntax, "-DGASNET_SEQ -DGASNET_DEBUG", &file);
     }
     Ok(())
 }
@@ -190,22 +150,15 @@ fn permute(words: &mut Vec<&'static str>, from: usize, found: &mut Vec<Vec<&'sta
 /// gasnet_tools.h without gasnet.h, as programs without a job include it.
 fn tools_alone(checks: &mut Checks) -> Result<()> {
     let file = checks.file("alone.c", &includes(&["gasnet_tools.h"]))?;
-    let words = "-DGASNET_DEBUG -DGASNETT_USE_TRUE_MUTEXES=1 -Dused=ERR -Dnoinline=ERR -Dhot=ERR -Dunused=ERR";
-    for compiler in COMPILERS {
-        for standard in TOOLS_STANDARDS {
-            for flags in [
-                "-DNDEBUG",
-                "-D_REENTRANT",
-                "-DGASNET_DEBUG -DGASNETT_THREAD_SAFE=yes",
-                "-DGASNETT_LITE_MODE",
-                words,
-                "-DGASNETT_THREAD_SINGLE -D_REENTRANT -DGASNETT_USE_CTYPE_WRAPPERS=1",
-            ] {
-                let name = format!("tools alone: {compiler} {standard} {flags}");
-                let flags: Vec<&str> = flags.split(' ').collect();
-                checks.clean(name, compiler, standard, Syntax, &flags, &file);
-            }
-        }
+    for flags in [
+        "-DNDEBUG",
+        "-D_REENTRANT",
+        "-DGASNET_DEBUG -DGASNETT_THREAD_SAFE=yes",
+        "-DGASNETT_LITE_MODE",
+        "-DGASNET_DEBUG -DGASNETT_USE_TRUE_MUTEXES=1 -Dused=ERR -Dnoinline=ERR -Dhot=ERR -Dunused=ERR",
+        "-DGASNETT_THREAD_SINGLE -D_REENTRANT -DGASNETT_USE_CTYPE_WRAPPERS=1",
+    ] {
+        checks.clean("tools alone", &COMPILERS, &TOOLS_STANDARDS, Syntax, flags, &file);
     }
     Ok(())
 }
@@ -214,31 +167,19 @@ fn tools_alone(checks: &mut Checks) -> Result<()> {
 fn constants_alone(checks: &mut Checks) -> Result<()> {
     for header in NEUTRAL {
         let file = checks.file(&format!("alone-{header}.c"), &includes(&[header]))?;
-        for compiler in COMPILERS {
-            for standard in TOOLS_STANDARDS {
-                checks.clean(format!("{header} alone: {compiler} {standard}"), compiler, standard, Syntax, &[], &file);
-            }
-        }
+        checks.clean(&format!("{header} alone"), &COMPILERS, &TOOLS_STANDARDS, Syntax, "", &file);
     }
     let file = checks.repo.c_test("testfwd.c")?;
-    for compiler in COMPILERS {
-        for standard in TOOLS_STANDARDS {
-            checks.clean(format!("testfwd: {compiler} {standard}"), compiler, standard, Syntax, &["-DFWD_ONLY"], &file);
-        }
-    }
+    checks.clean("testfwd", &COMPILERS, &TOOLS_STANDARDS, Syntax, "-DFWD_ONLY", &file);
     Ok(())
 }
 
 /// A program with the parts that C++ clients use, in each version of C++.
 fn program(checks: &mut Checks) -> Result<()> {
     let file = checks.repo.c_test("testcxx.cc")?;
-    for compiler in ["g++", "clang++"] {
-        for standard in ["c++11", "c++14", "c++17", "c++20"] {
-            for mode in ["-DGASNET_SEQ", "-DGASNET_PAR"] {
-                let name = format!("testcxx: {compiler} {standard} {mode}");
-                checks.clean(name, compiler, standard, Syntax, &["-D_GNU_SOURCE", mode], &file);
-            }
-        }
+    for mode in ["-DGASNET_SEQ", "-DGASNET_PAR"] {
+        let (by, standards) = (["g++", "clang++"], ["c++11", "c++14", "c++17", "c++20"]);
+        checks.clean("testcxx", &by, &standards, Syntax, &format!("-D_GNU_SOURCE {mode}"), &file);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! tools.md section 5). The expansion must be one line, and compile with stdint.h alone.
 
 use super::checks::Checks;
-use super::compile::Extent::Code;
+use super::checks::Extent::Code;
 use crate::repo::outcome;
 use anyhow::{Result, bail};
 
@@ -48,11 +48,8 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         for (language, standards) in [("c", ["c99", "c11", "c17"]), ("c++", ["c++11", "c++17", "c++20"])] {
             let text = definitions(checks, compiler, language, &asked.to_string_lossy())?;
             let file = checks.file(&format!("copies-{compiler}-{language}.c"), &format!("{text}{USES}"))?;
-            for standard in standards {
-                for optimise in ["-O0", "-O2"] {
-                    let name = format!("copies of expansions: {compiler} {standard} {optimise}");
-                    checks.clean(name, compiler, standard, Code, &[optimise], &file);
-                }
+            for optimise in ["-O0", "-O2"] {
+                checks.clean("copies of expansions", &[compiler], &standards, Code, optimise, &file);
             }
         }
     }

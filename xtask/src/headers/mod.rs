@@ -2,7 +2,6 @@
 //! warnings in every dialect and mode, and must have every name of the contract with its type.
 
 mod checks;
-mod compile;
 mod dialects;
 mod expansions;
 mod names;

@@ -3,7 +3,7 @@
 //! used in functions that are never called. The compiler only has to warn.
 
 use super::checks::Checks;
-use super::compile::Extent::Code;
+use super::checks::Extent::Code;
 use super::rows::pages;
 use crate::repo::Repo;
 use anyhow::{Result, ensure};
@@ -11,12 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const TABLES: [&str; 7] = [
-    "names-core.txt",
-    "names-rma.txt",
-    "names-coll.txt",
-    "names-tools.txt",
-    "names-tools-lib.txt",
-    "names-ex.txt",
+    "names-core.txt", "names-rma.txt", "names-coll.txt", "names-tools.txt", "names-tools-lib.txt", "names-ex.txt",
     "names-deck.txt",
 ];
 
@@ -83,13 +78,10 @@ pub fn add(checks: &mut Checks) -> Result<()> {
 
     let mut add = |compiler: &str, standard: &str, flags: &str, file: &Path| {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let flags = format!("-DEXPECT_ATTRIBUTES=1 {flags}");
-        let name = format!("{stem}: {compiler} {standard} {flags}");
         // These files contain no C-style cast and no implicit conversion that could lose a value. A macro may need no mutex.
         let casts = if standard.starts_with("c++") { " -Wold-style-cast" } else { "" };
-        let warnings = format!("-Wconversion -Wno-unused-parameter{casts}");
-        let all: Vec<&str> = flags.split(' ').chain(warnings.split(' ')).collect();
-        checks.clean(name, compiler, standard, Code, &all, file);
+        let flags = format!("-DEXPECT_ATTRIBUTES=1 {flags} -Wconversion -Wno-unused-parameter{casts}");
+        checks.clean(&stem, &[compiler], &[standard], Code, &flags, file);
     };
     for compiler in ["gcc", "clang"] {
         for standard in ["c99", "c++98", "c++11"] {
@@ -118,18 +110,14 @@ pub fn add(checks: &mut Checks) -> Result<()> {
         add(compiler, "c++11", "-DGASNET_DEBUGMALLOC=1 -DGASNET_SEQ -DGASNET_DEBUG", &heap);
     }
     // With all features switched off the text must still be valid.
-    let off: Vec<String> = features(&tables).iter().map(|feature| format!("-D{feature}=0")).collect();
-    let rest =
-        ["-DEXPECT_ATTRIBUTES=0", "-Wno-unused", "-Wno-unused-parameter", "-Wno-implicit-fallthrough", "-DGASNET_SEQ"];
-    let flags: Vec<&str> = off.iter().map(String::as_str).chain(rest).collect();
-    for compiler in ["gcc", "clang"] {
-        checks.clean(format!("names-seq: {compiler}, features off"), compiler, "c99", Code, &flags, &seq);
-    }
+    let off: String = features(&tables).iter().map(|feature| format!("-D{feature}=0 ")).collect();
+    let rest = "-DEXPECT_ATTRIBUTES=0 -Wno-unused -Wno-unused-parameter -Wno-implicit-fallthrough -DGASNET_SEQ";
+    checks.clean("names-seq, features off", &["gcc", "clang"], &["c99"], Code, &(off + rest), &seq);
     // This tests the tables themselves: a name with another type, or a missing name, must be found.
     for (number, line) in WRONG.iter().enumerate() {
         let table = Table { name: "wrong".into(), text: format!("[all]\n{line}\n") };
         let file = checks.file(&format!("wrong{number}.c"), &text(&[core], "all", &[table]))?;
-        checks.refused(&format!("wrong line: {line}"), "error", "gcc", "c99", &["-DGASNET_SEQ"], &file)?;
+        checks.refused(&format!("wrong line: {line}"), "error", "-DGASNET_SEQ", &file)?;
     }
     wrong_prototype(checks)
 }
@@ -138,7 +126,7 @@ pub fn add(checks: &mut Checks) -> Result<()> {
 fn wrong_prototype(checks: &mut Checks) -> Result<()> {
     let wrong = calls(checks.repo, "deck")?.replacen("int check_result", "long check_result", 1);
     let file = checks.file("wrong-prototype.c", &format!("#include <deck.h>\n{wrong}"))?;
-    checks.refused("prototype with another type", "incompatible pointer type", "gcc", "c99", &[], &file)
+    checks.refused("prototype with another type", "incompatible pointer type", "", &file)
 }
 
 /// The C text that calls each prototype of docs/api whose pages are of these headers.

@@ -1,8 +1,8 @@
-//! The first process of a host. It makes the host's own /proc, /tmp, /dev/shm, name and boot id, serves `netlab rsh`, and
-//! ends when its standard input does. The kernel then kills every process of the host, because its PID namespace has
-//! lost its first process. So nothing survives `netlab`, however that ends.
+//! The process that makes a host: its own /proc, /tmp, /dev/shm, name and boot id. It serves `netlab rsh`, and ends when its
+//! standard input does. With it ends the host's first process, a shell that waits for it, and for all orphans as shells do.
+//! The kernel then kills every process of the host, because its PID namespace has lost its first process. So nothing
+//! survives `netlab`, however that ends.
 
-use super::reaper::Reaper;
 use super::remote::{PORT, serve};
 use anyhow::{Context, Result, bail};
 use rustix::mount::{MountFlags, mount, mount_bind};
@@ -23,10 +23,13 @@ pub fn boot_id_file(name: &str) -> String {
     format!("boot_id.{name}")
 }
 
-/// Runs the first process. `unshare` has made the namespaces.
+/// Makes a host and serves it. `unshare` has made the namespaces.
 pub fn run(name: &str, directory: &Path, own_tmp: bool) -> Result<()> {
-    // /proc is still that of the namespace outside, so this is the number that others know the process by.
-    let outside = fs::read_link("/proc/self")?;
+    // /proc is still that of the namespace outside, so these are the numbers that others know this process and its parent by.
+    let outside = fs::read_to_string("/proc/self/stat")?;
+    let after_name = outside.rsplit(')').next().unwrap_or_default();
+    let (own, first) = (outside.split(' ').next(), after_name.split_whitespace().nth(1));
+    let numbers = format!("{} {}", own.unwrap_or_default(), first.unwrap_or_default());
     let boot_id = directory.join(boot_id_file(name));
     let hosts = directory.join(HOSTS_FILE);
     let none: Option<&CStr> = None;
@@ -49,9 +52,8 @@ pub fn run(name: &str, directory: &Path, own_tmp: bool) -> Result<()> {
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{kind}/disable_ipv6"), "1");
     }
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).context("cannot listen for rsh")?;
-    let reaper = Reaper::start();
-    thread::spawn(move || serve(&listener, reaper));
-    println!("ready {}", outside.display());
+    thread::spawn(move || serve(&listener));
+    println!("ready {numbers}");
     std::io::stdout().flush()?;
     // Until `netlab` closes the pipe, or is gone.
     let mut rest = Vec::new();

@@ -7,6 +7,7 @@ use super::site::Directory;
 use super::spec::{MOST, Spec, host_name};
 use super::switch::mac;
 use super::tap::{INTERFACE, Tap};
+use crate::leftovers::{has_our_name, is_registry};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
@@ -32,8 +33,9 @@ pub enum Network {
 /// A host, or the switch of plain networks. It ends when this value is dropped.
 pub struct Host {
     pub name: String,
-    /// The number of its first process, as processes outside know it.
+    /// The number of the process that made it, as processes outside know it; and that of its first process, which waits for that one.
     pub pid: u32,
+    first: u32,
     unshare: Child,
 }
 
@@ -48,17 +50,12 @@ pub struct Hosts {
 }
 
 /// The address of a host in the network of all hosts.
-pub fn address(host: usize) -> String {
+fn address(host: usize) -> String {
     format!("10.77.0.{}", host + 1)
 }
 
 fn mac_text(host: usize) -> String {
     mac(host).map(|byte| format!("{byte:02x}")).join(":")
-}
-
-/// The name of the directory in which launchers note the jobs of a user.
-fn is_registry(name: &str) -> bool {
-    name.strip_prefix("gasnet-sci-").is_some_and(|user| user.parse::<u32>().is_ok())
 }
 
 /// Whether a process is one that only its parent has not noticed yet.
@@ -84,7 +81,11 @@ impl Host {
     fn start(name: &str, directory: &Path, own_tmp: bool) -> Result<Host> {
         let mut command = Command::new("unshare");
         command.args(["--net", "--uts", "--mount", "--pid", "--ipc", "--fork", "--propagation", "private", "--"]);
-        command.arg(env::current_exe()?).args(["netlab", "hostd", name]).arg(directory);
+        command
+            .args(["sh", "-c", "\"$@\"; exit", "sh"])
+            .arg(env::current_exe()?)
+            .args(["netlab", "hostd", name])
+            .arg(directory);
         if own_tmp {
             command.arg("--own-tmp");
         }
@@ -95,16 +96,17 @@ impl Host {
         let mut line = String::new();
         let mut from = BufReader::new(unshare.stdout.take().context("a pipe was asked for")?);
         from.read_line(&mut line)?;
-        let pid = line.strip_prefix("ready ").and_then(|number| number.trim().parse().ok());
+        let numbers = line.trim().strip_prefix("ready ").and_then(|numbers| numbers.split_once(' '));
+        let numbers = numbers.and_then(|(pid, first)| Some((pid.parse().ok()?, first.parse().ok()?)));
         let mut stderr = unshare.stderr.take().context("a pipe was asked for")?;
-        let Some(pid) = pid else {
+        let Some((pid, first)) = numbers else {
             let mut why = String::new();
             stderr.read_to_string(&mut why)?;
             unshare.wait()?;
             bail!(NotHere(why.trim().to_owned()));
         };
         thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::stderr()));
-        Ok(Host { name: name.into(), pid, unshare })
+        Ok(Host { name: name.into(), pid, first, unshare })
     }
 
     /// A command that runs in this host, with the files that this process has open. It is `nsenter` until it runs.
@@ -131,13 +133,14 @@ impl Host {
         Ok(())
     }
 
-    /// The processes of the host beside its first, by the numbers that processes outside know.
+    /// The processes of the host beside those that make it, by the numbers that processes outside know.
     pub fn processes(&self) -> Vec<u32> {
         let space = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
         let Some(own) = space(self.pid) else { return Vec::new() };
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        numbers.filter(|pid| *pid != self.pid && space(*pid).as_ref() == Some(&own) && !has_ended(*pid)).collect()
+        let others = numbers.filter(|pid| ![self.pid, self.first].contains(pid));
+        others.filter(|pid| space(*pid).as_ref() == Some(&own) && !has_ended(*pid)).collect()
     }
 
     /// The path outside of a path in the host.
@@ -148,7 +151,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // Its first process sees the end of its input and ends, and with it all others.
+        // What made it sees the end of its input and ends, and with it all others.
         self.unshare.stdin.take();
         let _ = self.unshare.wait(); // fails only if there is nothing to wait for
     }
@@ -164,18 +167,7 @@ impl Hosts {
         for number in 0..count {
             let name = host_name(number);
             writeln!(table, "{} {name}", address(number))?;
-            let random = fastrand::u128(..);
-            fs::write(
-                path.join(boot_id_file(&name)),
-                format!(
-                    "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}\n",
-                    random as u32,
-                    random as u16,
-                    random >> 32 & 0xfff,
-                    random >> 48 & 0xfff,
-                    random >> 64 & 0xffff_ffff_ffff
-                ),
-            )?;
+            fs::write(path.join(boot_id_file(&name)), fs::read("/proc/sys/kernel/random/uuid")?)?;
         }
         fs::write(path.join(boot_id_file("switch")), "")?;
         fs::write(path.join(HOSTS_FILE), table)?;
@@ -276,14 +268,9 @@ impl Hosts {
     fn files(&self, host: &Host) -> Vec<PathBuf> {
         let places: &[&str] = if self.own_tmp { &["/tmp", "/dev/shm"] } else { &["/dev/shm"] };
         let entries = places.iter().filter_map(|place| fs::read_dir(host.outside(place)).ok()).flatten().flatten();
-        let ours = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-            name.contains("gasnet") || name.contains("gasnt")
-        };
         // A user's directory of jobs stays, but nothing in it.
-        let registry = |path: &PathBuf| path.file_name().is_some_and(|name| is_registry(&name.to_string_lossy()));
         let (registries, mut found): (Vec<PathBuf>, _) =
-            entries.map(|entry| entry.path()).filter(ours).partition(registry);
+            entries.map(|entry| entry.path()).filter(|path| has_our_name(path)).partition(|path| is_registry(path));
         let inside = registries.iter().filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
         found.extend(inside.map(|entry| entry.path()));
         found

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 
 /// Between two turns of a loop that sleeps for a millisecond: this process was stopped meanwhile.
 const STILL: Duration = Duration::from_secs(1);
+/// How long processes of a job may take to end after its first, or after a host was stopped that they are on.
+const AFTERWARDS: Duration = Duration::from_secs(2);
 
 /// The nodes on each host.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +70,16 @@ pub struct Bench {
 pub struct Job {
     pub child: Child,
     pub start: Instant,
+}
+
+/// What was seen at the end of a job.
+#[derive(Default)]
+pub struct End {
+    pub outcome: Outcome,
+    /// What its processes did, if it did not end.
+    pub stuck: String,
+    /// What had to be killed or removed.
+    pub left: Vec<String>,
 }
 
 /// How a job ended.
@@ -125,10 +137,21 @@ impl Bench {
             .unwrap_or_default()
     }
 
-    /// The outcome of a job that was waited for.
-    pub fn outcome(&self, status: Option<i32>) -> Outcome {
+    /// The end of a job that was waited for. Kills what is left of it.
+    pub fn end(&self, job: &mut Job, status: Option<i32>) -> Result<End> {
+        let until = Instant::now() + AFTERWARDS;
+        while status.is_some() && self.alive() > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let stuck = if status.is_none() { self.leftovers.marked.describe() } else { String::new() };
+        let left = self.clear();
+        if status.is_none() {
+            let _ = job.child.kill(); // it may have ended meanwhile; what it was started with is not of the job's own
+            job.child.wait()?;
+        }
         let err = fs::read(self.work.path().join("err")).unwrap_or_default();
-        Outcome { status, out: self.printed(), err: String::from_utf8_lossy(&err).into_owned() }
+        let outcome = Outcome { status, out: self.printed(), err: String::from_utf8_lossy(&err).into_owned() };
+        Ok(End { outcome, stuck, left })
     }
 
     /// Processes that still are, of the job on any host or, by their mark, on this machine.
@@ -138,7 +161,7 @@ impl Bench {
     }
 
     /// Removes what a job left, and says what it was.
-    pub fn clear(&self) -> Vec<String> {
+    fn clear(&self) -> Vec<String> {
         let mut found: Vec<String> = self.leftovers.files().iter().map(|path| path.display().to_string()).collect();
         found.extend(self.hosts.iter().flat_map(|hosts| hosts.left(Duration::ZERO)));
         let described = self.leftovers.marked.describe();

@@ -2,13 +2,14 @@
 //! and verify what came.
 
 use super::hosts::Network;
-use super::job::{self, Bench, Job, Layout, Outcome};
+use super::job::{self, Bench, End, Job, Layout};
+use super::options::layout;
 use super::soak::faults;
+use crate::options::seconds;
 use crate::repo::Repo;
-use anyhow::{Context, Result};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, value_parser};
-use std::time::{Duration, Instant};
+use anyhow::Result;
+use clap::Args;
+use std::time::Duration;
 
 /// A job that does nothing but come up and go; and how often it is run, since the machine may have other work.
 const NOTHING: &str = "testhello";
@@ -19,44 +20,28 @@ const BOUND: Duration = Duration::from_secs(1);
 const PROGRAMS: [(&str, &[&str]); 2] =
     [("gups", &["-u", "1000", "-v", "sm"]), ("ex-testalltoall", &["-random", "20", "1024"])];
 
-pub fn command() -> Command {
-    Command::new("many")
-        .about("64 nodes on 4 hosts: time to come up and go; messages from all to all, verified")
-        .arg(
-            Arg::new("layout")
-                .long("layout")
-                .default_value("4x16")
-                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}"))),
-        )
-        .arg(
-            Arg::new("build")
-                .long("build")
-                .default_value("seq")
-                .value_parser(PossibleValuesParser::new(["seq", "parsync", "par"])),
-        )
-        .arg(
-            Arg::new("limit")
-                .long("limit")
-                .value_name("SECONDS")
-                .default_value("300")
-                .value_parser(value_parser!(u64))
-                .help("after which a job hangs"),
-        )
+/// 64 nodes on 4 hosts: time to come up and go; messages from all to all, verified
+#[derive(Args)]
+pub struct Options {
+    #[arg(long, default_value = "4x16", value_parser = layout)]
+    layout: Layout,
+    #[arg(long, default_value = "seq", value_parser = ["seq", "parsync", "par"])]
+    build: String,
+    /// after which a job hangs
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    limit: Duration,
 }
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
-    let build = matches.get_one::<String>("build").context("it has a default")?;
-    let limit = Duration::from_secs(*matches.get_one::<u64>("limit").context("it has a default")?);
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
     repo.make_stage()?;
     let names: Vec<String> = PROGRAMS.iter().map(|(name, _)| *name).chain([NOTHING]).map(String::from).collect();
-    let directory = job::build(repo, build, &names)?;
-    let bench = Bench::make(repo, layout, &Network::Plain)?;
+    let directory = job::build(repo, &options.build, &names)?;
+    let bench = Bench::make(repo, options.layout.clone(), &Network::Plain)?;
     let play = |name: &str, arguments: &[&str]| -> Result<(Duration, bool)> {
         let mut words = vec![directory.join(name).display().to_string()];
         words.extend(arguments.iter().map(|word| (*word).to_owned()));
         let mut job = bench.start(&words, &[])?;
-        let status = job.wait(job.start + limit)?;
+        let status = job.wait(job.start + options.limit)?;
         let took = job.start.elapsed();
         let good = judge(&bench, &mut job, name, status)?;
         Ok((took, good))
@@ -83,26 +68,14 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
 
 /// Whether a job ended as it should, and left nothing.
 fn judge(bench: &Bench, job: &mut Job, name: &str, status: Option<i32>) -> Result<bool> {
-    let until = Instant::now() + Duration::from_secs(2);
-    while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let mut left = Vec::new();
-    if status.is_none() {
-        left.extend(bench.leftovers.marked.describe().lines().map(str::to_owned));
-    }
-    left.extend(bench.clear());
-    if status.is_none() {
-        let _ = job.child.kill(); // it may have ended just now
-        job.child.wait()?;
-    }
-    let outcome: Outcome = bench.outcome(status);
+    let End { outcome, stuck, left } = bench.end(job, status)?;
     let wrong = faults(name, bench.layout.nodes(), &outcome);
     if wrong.is_empty() && left.is_empty() {
         return Ok(true);
     }
     println!("FAILED: {name}: {wrong:?}, status {status:?}");
     outcome.err.lines().take(20).for_each(|line| println!("    err: {line}"));
-    left.iter().take(40).for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
+    let left = stuck.lines().chain(left.iter().map(String::as_str)).take(40);
+    left.for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
     Ok(false)
 }

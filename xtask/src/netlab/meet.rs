@@ -5,7 +5,6 @@ use super::hosts::{Host, Hosts, Network};
 use super::job::{self, code_of};
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
-use clap::{ArgMatches, Command};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,14 +15,6 @@ use std::time::Instant;
 const PROGRAM: &str = "testam";
 const ARGUMENTS: [&str; 3] = ["20", "65536", "V"];
 
-/// What a case should come to.
-enum Expected {
-    /// The program is right, and nothing is printed beside it.
-    Right,
-    /// The job ends with a status that is not 0, and one line has all these words.
-    Line(&'static [&'static str]),
-}
-
 struct Case {
     name: &'static str,
     /// Lines for `ip -batch` on each host, before and behind the making of the pair of devices that joins them.
@@ -31,7 +22,9 @@ struct Case {
     after: [&'static str; 2],
     /// How the hosts are called, and their slots.
     list: &'static str,
-    expected: Expected,
+    /// The job ends with a status that is not 0, and one line has all these words. None: the program is right, and nothing is printed
+    /// beside it.
+    says: &'static [&'static str],
 }
 
 /// As docker makes it, and named so that it comes first.
@@ -55,77 +48,51 @@ const DROPS_BOTH: [&str; 2] = [
      neighbor replace 10.77.0.2 lladdr 02:4e:4c:00:ff:ff dev eth0 nud permanent\n",
     "link set eth0 up\naddress add 10.77.0.2/16 dev eth0\naddress add fd77::2/64 dev eth0 nodad\n",
 ];
-const NONE: [&str; 2] = ["", ""];
+/// What most cases have.
+const MOST: Case = Case { name: "", before: ["", ""], after: ["", ""], list: "hA:1,hB:1", says: &[] };
 
 const CASES: [Case; 8] = [
-    Case { name: "IPv6 alone", before: NONE, after: SIX, list: "hA:1,hB:1", expected: Expected::Right },
+    Case { name: "IPv6 alone", after: SIX, ..MOST },
     Case {
         name: "link-local addresses alone, and a list with brackets",
-        before: NONE,
         after: LINK,
         list: "[fe80::1%eth0]:1,[fe80::2%eth0]:1",
-        expected: Expected::Right,
+        ..MOST
     },
-    Case {
-        name: "both have docker0 with the same address",
-        before: [DOCKER, DOCKER],
-        after: FOUR,
-        list: "hA:1,hB:1",
-        expected: Expected::Right,
-    },
-    Case {
-        name: "IPv4 is dropped, IPv6 is not",
-        before: NONE,
-        after: DROPS_BOTH,
-        list: "hA:1,hB:1",
-        expected: Expected::Right,
-    },
+    Case { name: "both have docker0 with the same address", before: [DOCKER, DOCKER], after: FOUR, ..MOST },
+    Case { name: "IPv4 is dropped, IPv6 is not", after: DROPS_BOTH, ..MOST },
     Case {
         name: "one has the loopback alone",
-        before: NONE,
         after: [FOUR[0], ""],
-        list: "hA:1,hB:1",
-        expected: Expected::Line(&[
-            "node 1/2",
-            "no interface that is up but the loopback (127.0.0.1, ::1)",
-            "GASNET_SCI_IFACE",
-        ]),
+        says: &["node 1/2", "no interface that is up but the loopback (127.0.0.1, ::1)", "GASNET_SCI_IFACE"],
+        ..MOST
     },
     Case {
         name: "the only address is that of both",
         before: [DOCKER, DOCKER],
-        after: NONE,
-        list: "hA:1,hB:1",
-        expected: Expected::Line(&["node 0/2", "other hosts have the same addresses", "172.17.0.1"]),
+        says: &["node 0/2", "other hosts have the same addresses", "172.17.0.1"],
+        ..MOST
     },
     Case {
         name: "no family in common",
-        before: NONE,
         after: ["link set eth0 addrgenmode none up\naddress add 10.77.0.1/16 dev eth0\n", SIX[1]],
-        list: "hA:1,hB:1",
-        expected: Expected::Line(&["node 0/2", "only IPv4 addresses (10.77.0.1)", "node 1", "IPv6", "fd77::2"]),
+        says: &["node 0/2", "only IPv4 addresses (10.77.0.1)", "node 1", "IPv6", "fd77::2"],
+        ..MOST
     },
     Case {
         name: "what is sent is dropped",
-        before: NONE,
         after: [DROPS, FOUR[1]],
-        list: "hA:1,hB:1",
-        expected: Expected::Line(&[
+        says: &[
             "lost the connection to node ", // both lose each other, and one line says so for both
             ": no answer for 2 s (GASNET_SCI_START_TIMEOUT) from 10.77.0.",
             "GASNET_SCI_PORTS",
             "GASNET_SCI_IFACE",
-        ]),
+        ],
+        ..MOST
     },
 ];
 
-pub fn command() -> Command {
-    Command::new("meet").about(
-        "nodes of hosts with IPv6 alone, link-local addresses, docker0, the loopback alone, a firewall that drops",
-    )
-}
-
-pub fn run(repo: &Repo, _: &ArgMatches) -> Result<bool> {
+pub fn run(repo: &Repo) -> Result<bool> {
     if !Path::new("/proc/sys/net/ipv6").exists() {
         println!("meet: not tried: this system has no IPv6");
         println!("meet: 0 passed, 0 failed");
@@ -160,18 +127,17 @@ impl Case {
         }
         let mut command = repo.command(&repo.stage.join("bin/gasnetrun_sci").display().to_string());
         command.args(["--timeout", "60", "-n", "2", "-N", "2", "--host", self.list]);
-        if matches!(self.expected, Expected::Line(_)) {
+        if !self.says.is_empty() {
             command.args(["env", "GASNET_SCI_START_TIMEOUT=2"]); // for the nodes; the agents have their time
         }
         command.arg(program).args(ARGUMENTS).env("GASNET_SCI_RSH", enter(&hosts, self.list)?).stdin(Stdio::null());
         let output = command.output().context("cannot run the launcher")?;
         let (status, said) = (code_of(output.status), String::from_utf8_lossy(&output.stderr));
-        let is_right = match self.expected {
-            Expected::Right => status == 0 && said.trim().is_empty(),
-            Expected::Line(words) => {
-                let lines = said.lines().filter(|line| words.iter().all(|word| line.contains(word)));
-                status != 0 && lines.count() == 1
-            }
+        let is_right = if self.says.is_empty() {
+            status == 0 && said.trim().is_empty()
+        } else {
+            let lines = said.lines().filter(|line| self.says.iter().all(|word| line.contains(word)));
+            status != 0 && lines.count() == 1
         };
         let left = hosts.left(job::PATIENCE);
         Ok(match (is_right, left.is_empty()) {
@@ -185,8 +151,7 @@ impl Case {
 /// Lets a host have IPv6, with addresses that count at once.
 fn allow_ipv6(host: &Host) -> Result<()> {
     let script = "cd /proc/sys/net/ipv6/conf && for i in all default lo; do echo 0 >$i/accept_dad; echo 0 >$i/disable_ipv6; done";
-    let mut command = std::process::Command::new("nsenter");
-    let status = command.args(["--net", "--target", &host.pid.to_string(), "--", "sh", "-c", script]).status()?;
+    let status = host.command("sh")?.args(["-c", script]).status()?;
     ensure!(status.success(), "this system has no IPv6");
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! The rules that matter are those of ssh: the words of the command are joined by spaces and given to a shell; the
 //! environment does not come along; the status is the command's, or 255.
 
-use super::reaper::Reaper;
+use super::job::code_of;
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 
 /// The port of the server in each host.
@@ -137,11 +137,11 @@ fn pass(mut to: impl Write, data: &[u8]) -> io::Result<()> {
 // --- server -------------------------------------------------------------------------------------------------------------
 
 /// Serves all clients, each in a thread of its own. Never returns.
-pub fn serve(listener: &TcpListener, reaper: &'static Reaper) -> ! {
+pub fn serve(listener: &TcpListener) -> ! {
     loop {
         match listener.accept() {
             Ok((connection, _)) => drop(thread::spawn(move || {
-                if let Err(error) = session(connection, reaper) {
+                if let Err(error) = session(connection) {
                     eprintln!("netlab: server for rsh: {error:#}");
                 }
             })),
@@ -150,7 +150,7 @@ pub fn serve(listener: &TcpListener, reaper: &'static Reaper) -> ! {
     }
 }
 
-fn session(mut connection: TcpStream, reaper: &'static Reaper) -> Result<()> {
+fn session(mut connection: TcpStream) -> Result<()> {
     connection.set_nodelay(true)?;
     // A client that connects and goes has nothing to say.
     let Ok((kind::RUN, request)) = receive(&mut connection) else { return Ok(()) };
@@ -166,10 +166,21 @@ fn session(mut connection: TcpStream, reaper: &'static Reaper) -> Result<()> {
     }
     command.current_dir(env::var("HOME").unwrap_or("/".into())).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = reaper.spawn(&mut command)?;
+    let mut child = command.spawn().context("cannot run sh")?;
+    let is_there = carry(&mut connection, &mut child)?;
+    // One whose client is gone goes on as long as it likes, and is waited for all the same.
+    let status = code_of(child.wait()?);
+    if is_there {
+        let _ = send(&mut connection, kind::EXIT, &status.to_le_bytes()); // the client may be gone
+        let _ = connection.shutdown(Shutdown::Both); // as before; it ends the other thread
+    }
+    Ok(())
+}
+
+/// Carries input and output until the command has closed its outputs. Returns false if the connection was closed before.
+fn carry(connection: &mut TcpStream, child: &mut Child) -> Result<bool> {
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = streams else { bail!("three pipes were asked for") };
-
     let (closed, ear) = pipe_with(PipeFlags::CLOEXEC)?;
     let input = connection.try_clone()?;
     thread::spawn(move || {
@@ -192,7 +203,7 @@ fn session(mut connection: TcpStream, reaper: &'static Reaper) -> Result<()> {
         let _ = poll(&mut files, None); // an error is EINTR; then nothing is ready
         let ready: Vec<bool> = files.iter().map(|file| !file.revents().is_empty()).collect();
         if ready[0] {
-            return Ok(()); // closes the pipes
+            return Ok(false); // closes the pipes
         }
         for (place, number) in open.into_iter().enumerate().filter(|(place, _)| ready[place + 1]) {
             debug_assert!(place < 2);
@@ -200,15 +211,12 @@ fn session(mut connection: TcpStream, reaper: &'static Reaper) -> Result<()> {
             let length = file.as_mut().map_or(Ok(0), |file| file.read(&mut buffer))?;
             if length == 0 {
                 *file = None;
-            } else if send(&mut connection, *kind, &buffer[..length]).is_err() {
-                return Ok(()); // the client is gone
+            } else if send(connection, *kind, &buffer[..length]).is_err() {
+                return Ok(false); // the client is gone
             }
         }
     }
-    let status = reaper.wait(child.id());
-    let _ = send(&mut connection, kind::EXIT, &status.to_le_bytes()); // the client may be gone
-    let _ = connection.shutdown(Shutdown::Both); // as before; it ends the other thread
-    Ok(())
+    Ok(true)
 }
 
 /// Gives the command what the client sends. Returns when the connection is closed.
@@ -245,10 +253,9 @@ mod tests {
 
     #[test]
     fn a_connection_carries_input_output_and_status() {
-        let reaper = Reaper::of_own_children();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        thread::spawn(move || serve(&listener, reaper));
+        thread::spawn(move || serve(&listener));
         let start = |command: &str| {
             let mut connection = TcpStream::connect(address).unwrap();
             let request = json!({"command": command, "environment": {"GASNET_CI_MARK": "m"}});

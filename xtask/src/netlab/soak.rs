@@ -3,19 +3,18 @@
 //! hang, jobs that give up, and what is left behind.
 
 use super::hosts::Network;
-use super::job::{self, Bench, Layout, Outcome};
-use super::options::{link, seed, seed_of, specs};
+use super::job::{self, Bench, End, Layout, Outcome};
+use super::options::{Links, layout};
 use super::spec::Spec;
+use crate::options::seconds;
 use crate::repo::Repo;
-use crate::test::Rows;
+use crate::test::{Rows, right_ends};
 use anyhow::{Context, Result, ensure};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use clap::{ArgGroup, Args};
 use fastrand::Rng;
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What the links do unless `--link` says something else.
@@ -23,32 +22,9 @@ const FAULTS: &str = "delay=1ms,loss=1%,reorder=1%,dup=1%,cut=1s/20s";
 
 /// The programs. Their arguments are those of ci/rows/programs.toml.
 const PROGRAMS: [&str; 26] = [
-    "testam",
-    "testcore",
-    "testcoreflow",
-    "testcorethreads",
-    "testgasnet",
-    "testgasnetstress",
-    "testnb",
-    "testmixed",
-    "testsmall",
-    "testlarge",
-    "testbarrier",
-    "testvis",
-    "testcoll",
-    "testreduce",
-    "testteam",
-    "testsoak",
-    EXIT,
-    "stencil",
-    "gups",
-    "transpose",
-    "fft",
-    "ex-testmixed",
-    "ex-testrma",
-    "ex-testratomic",
-    "hashtable",
-    "coarray",
+    "testam", "testcore", "testcoreflow", "testcorethreads", "testgasnet", "testgasnetstress", "testnb", "testmixed",
+    "testsmall", "testlarge", "testbarrier", "testvis", "testcoll", "testreduce", "testteam", "testsoak", EXIT,
+    "stencil", "gups", "transpose", "fft", "ex-testmixed", "ex-testrma", "ex-testratomic", "hashtable", "coarray",
 ];
 
 /// A program of its own kind: its last node leaves with a status that must be the job's.
@@ -60,35 +36,30 @@ const EXIT_STATUS: i32 = 5;
 const SHORTER: [(&str, &[&str]); 2] = [("gups", &["-u", "1000"]), ("ex-testrma", &["2"])];
 
 const BUILDS: [&str; 2] = ["seq", "par"];
-/// How long processes may take to end after the job.
-const PATIENCE: Duration = Duration::from_secs(2);
 
-pub fn command() -> Command {
-    let number = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64)).help(help)
-    };
-    Command::new("soak")
-        .about("verifying programs over a bad network")
-        .arg(number("minutes", "how long"))
-        .arg(number("runs", "so many runs, however long they take"))
-        .arg(number("only", "this run of the seed"))
-        .group(ArgGroup::new("extent").args(["minutes", "runs", "only"]).required(true))
-        .arg(
-            Arg::new("layout")
-                .long("layout")
-                .default_value("2x2")
-                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}"))),
-        )
-        .arg(
-            Arg::new("program")
-                .long("program")
-                .action(ArgAction::Append)
-                .value_parser(PossibleValuesParser::new(PROGRAMS))
-                .help("only these"),
-        )
-        .arg(number("limit", "seconds after which a job hangs").default_value("300"))
-        .arg(link())
-        .arg(seed())
+/// verifying programs over a bad network
+#[derive(Args)]
+#[command(group(ArgGroup::new("extent").required(true)))]
+pub struct Options {
+    /// how long
+    #[arg(long, value_name = "N", group = "extent")]
+    minutes: Option<u64>,
+    /// so many runs, however long they take
+    #[arg(long, value_name = "N", group = "extent")]
+    runs: Option<u64>,
+    /// this run of the seed
+    #[arg(long, value_name = "N", group = "extent")]
+    only: Option<u64>,
+    #[arg(long, default_value = "2x2", value_parser = layout)]
+    layout: Layout,
+    /// only these
+    #[arg(long = "program", value_name = "PROGRAM", value_parser = PROGRAMS)]
+    programs: Vec<String>,
+    /// seconds after which a job hangs
+    #[arg(long, value_name = "N", default_value = "300", value_parser = seconds)]
+    limit: Duration,
+    #[command(flatten)]
+    links: Links,
 }
 
 /// What a run is, which follows from the seed and its number.
@@ -133,18 +104,13 @@ pub fn faults(program: &str, nodes: usize, outcome: &Outcome) -> Vec<Fault> {
     if matches(bad, &outcome.out) + matches(bad, &outcome.err) > fatal {
         found.push(Fault::WrongBytes);
     }
-    let (status, pattern, ends) = match program {
-        EXIT => (EXIT_STATUS, "^never$".to_owned(), 0),
-        "hashtable" | "coarray" => (0, r"^[0-9]+> done\.$".into(), nodes),
-        _ if program.starts_with("ex-") => (0, r"^[0-9]+> done\.$".into(), nodes),
-        _ => (0, format!("^{program}: node [0-9]+/{nodes}: PASS"), nodes),
+    let right = match outcome.status {
+        None => return [found, vec![Fault::Hang]].concat(),
+        Some(status) if program == EXIT => status == EXIT_STATUS,
+        Some(status) => status == 0 && right_ends(program, nodes, &outcome.out).len() == nodes,
     };
-    match outcome.status {
-        None => found.push(Fault::Hang),
-        Some(code) if found.is_empty() && (code != status || matches(&pattern, &outcome.out) != ends) => {
-            found.push(Fault::Ended);
-        }
-        Some(_) => {}
+    if found.is_empty() && !right {
+        found.push(Fault::Ended);
     }
     found
 }
@@ -166,25 +132,22 @@ struct Row {
     slowest: Duration,
 }
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let number = |name: &str| matches.get_one::<u64>(name).copied();
-    let seed = seed_of(matches);
-    let limit = Duration::from_secs(number("limit").context("it has a default")?);
-    let chosen: Vec<&str> = matches.get_many::<String>("program").into_iter().flatten().map(String::as_str).collect();
-    let programs: Vec<&'static str> =
-        PROGRAMS.into_iter().filter(|name| chosen.is_empty() || chosen.contains(name)).collect();
-    let mut links = specs(matches);
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
+    let Options { minutes, runs, only, layout, programs: chosen, limit, links } = options;
+    let seed = links.seed.seed;
+    let is_wanted = |name: &&str| chosen.is_empty() || chosen.iter().any(|wanted| wanted == name);
+    let programs: Vec<&'static str> = PROGRAMS.into_iter().filter(is_wanted).collect();
+    let mut links = links.specs.clone();
     if links.is_empty() {
         links.push(FAULTS.parse::<Spec>()?);
     }
-    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
     ensure!(layout.several_hosts(), "one host has no links");
-    let (first, last) = match (number("only"), number("runs")) {
+    let (first, last) = match (*only, *runs) {
         (Some(run), _) => (run, run + 1),
         (_, Some(runs)) => (0, runs),
         _ => (0, u64::MAX),
     };
-    let time = number("minutes").map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
+    let time = minutes.map_or(Duration::MAX, |minutes| Duration::from_secs(60 * minutes));
 
     repo.make_stage()?;
     let names: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
@@ -193,7 +156,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
     for build in BUILDS {
         directories.insert(build, job::build(repo, build, &names)?);
     }
-    let bench = Bench::make(repo, layout, &Network::Relay(links.clone(), seed))?;
+    let bench = Bench::make(repo, layout.clone(), &Network::Relay(links.clone(), seed))?;
     let relay = bench.hosts.as_ref().and_then(|hosts| hosts.relay.as_ref()).context("it was asked for")?;
     println!("netlab soak: seed {seed}");
     let (start, mut rows) = (Instant::now(), BTreeMap::<&str, Row>::new());
@@ -207,19 +170,9 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         let words = [vec![program.display().to_string()], arguments[plan.program].clone()].concat();
         let environment = if plan.reference { &[("GASNET_SCI_EXTENDED", "ref")][..] } else { &[] };
         let mut job = bench.start(&words, environment)?;
-        let status = job.wait(job.start + limit)?;
+        let status = job.wait(job.start + *limit)?;
         let took = job.start.elapsed();
-        let until = Instant::now() + PATIENCE;
-        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let stuck = if status.is_none() { bench.leftovers.marked.describe() } else { String::new() };
-        let left = bench.clear();
-        if status.is_none() {
-            let _ = job.child.kill(); // it may have ended meanwhile
-            job.child.wait()?;
-        }
-        let outcome = bench.outcome(status);
+        let End { outcome, stuck, left } = bench.end(&mut job, status)?;
         let mut found = faults(plan.program, bench.layout.nodes(), &outcome);
         if status.is_some() && !left.is_empty() {
             found.push(Fault::Left);
@@ -228,7 +181,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         row.runs += 1;
         row.slowest = row.slowest.max(took);
         found.iter().for_each(|fault| *row.faults.entry(*fault).or_default() += 1);
-        if !found.is_empty() || number("only").is_some() {
+        if !found.is_empty() || only.is_some() {
             println!(
                 "{}: run {run}: {plan:?}: {found:?}, status {status:?}",
                 if found.is_empty() { "right" } else { "FAILED" }

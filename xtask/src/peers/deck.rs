@@ -3,7 +3,7 @@
 
 use super::bench::Bench;
 use super::options::Options;
-use super::programs::{build, directory, ours};
+use super::programs::{build, directory};
 use super::samples::Sample;
 use super::ways::{launch, openmpi_ways};
 use super::{bounds, progress, show};
@@ -25,7 +25,8 @@ const CASES: [(&str, &str, &str, &str); 5] = [
 ];
 
 pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
-    let wants = |part: &str| options.sections.iter().any(|section| section == part);
+    let sections = options.sections()?;
+    let wants = |part: &str| sections.contains(&part);
     repo.set_up("gcc")?;
     repo.make_stage()?;
     let mut bench = Bench::new(repo, options)?;
@@ -78,13 +79,14 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn build_messages(repo: &Repo) -> Result<()> {
+    let ours = |flags: &str| [words(flags), repo.client_flags()].concat();
     // The bare ring is the one that gasnet-sci bench measures.
-    let ring = [ours(repo), words("-std=c11 -O2 -DGASNET_SEQ -c")].concat();
-    let ring = build(repo, "gcc", "cli/src/gasnet-sci/bench/kernels/limits.c", &ring)?;
+    let ring = "cli/src/gasnet-sci/bench/kernels/limits.c";
+    let ring = build(repo, "gcc", ring, &ours("-std=c11 -O2 -DGASNET_SEQ -c"))?;
     let ring = ring.to_str().context("the target directory's name is text")?.to_owned();
     let source = |name| format!("c-tests/peers/{name}.c");
-    build(repo, "gcc", &source("mbox-deck"), &[vec![ring], words("-pthread -DGASNET_SEQ"), ours(repo)].concat())?;
-    build(repo, "gcc", &source("mbox-sleep"), &[words("-pthread -DGASNET_PAR"), ours(repo)].concat())?;
+    build(repo, "gcc", &source("mbox-deck"), &[vec![ring], ours("-pthread -DGASNET_SEQ")].concat())?;
+    build(repo, "gcc", &source("mbox-sleep"), &ours("-pthread -DGASNET_PAR"))?;
     build(repo, "gcc", &source("mbox-kernel"), &words("-pthread -lrt"))?;
     for (tool, name, library) in
         [("mpicc", "mbox-mpi", ""), ("libzmq3-dev", "mbox-zmq", "-lzmq"), ("libnng-dev", "mbox-nng", "-lnng")]
@@ -103,7 +105,7 @@ fn build_messages(repo: &Repo) -> Result<()> {
 fn build_application(repo: &Repo, app: &str) -> Result<()> {
     let flags = words("-Werror -pthread -ffp-contract=off -pedantic -lm");
     let source = |kind| format!("c-tests/apps/deck/{app}-{kind}.c");
-    build(repo, "gcc", &source("deck"), &[ours(repo), flags.clone()].concat())?;
+    build(repo, "gcc", &source("deck"), &[repo.client_flags(), flags.clone()].concat())?;
     if app == "laplace" {
         build(repo, "gcc", &source("bare"), &flags)?;
     }

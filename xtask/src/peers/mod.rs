@@ -13,34 +13,32 @@ mod samples;
 mod ucx;
 mod ways;
 
-pub use options::command;
+pub use options::Options;
 
 use crate::repo::Repo;
 use crate::results::{self, Host, Row};
 use anyhow::{Result, bail};
 use bench::Bench;
-use clap::ArgMatches;
-use options::Options;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
 use std::process::Command;
 use std::{fs, thread};
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let options = Options::of(matches)?;
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
+    let sections = options.sections()?;
     if options.deck {
-        return deck::run(repo, &options);
+        return deck::run(repo, options);
     }
     repo.set_up("gcc mpicc ucx_perftest")?;
     repo.make_stage()?;
     programs::build_peers(repo)?;
-    let mut bench = Bench::new(repo, &options)?;
+    let mut bench = Bench::new(repo, options)?;
     let quick = if options.quick { ", quick" } else { "" };
     println!("{} rounds, each peer in turn{quick}", options.rounds);
     for round in 1..=options.rounds {
-        for section in &options.sections {
+        for section in &sections {
             progress(&format!("round {round} of {}: {section}", options.rounds));
-            let nodes: &[usize] = if matches!(section.as_str(), "am" | "rma" | "hosts") { &[2] } else { &[2, 4] };
+            let nodes: &[usize] = if matches!(*section, "am" | "rma" | "hosts") { &[2] } else { &[2, 4] };
             for &nodes in nodes {
                 ways::all(&mut bench, section, nodes)?;
             }

@@ -19,32 +19,31 @@ mod program;
 mod site;
 mod tally;
 
-pub use options::command;
+pub use options::Options;
 
 use crate::repo::Repo;
 use crate::test::Rows;
 use anyhow::Result;
-use clap::ArgMatches;
 use job::Run;
 use judge::verdict;
-use options::{Extent, Options};
+use options::Extent;
 use plan::{Kind, Plan};
 use program::{FLOODS, Listed, Program};
 use site::Site;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let options = Options::of(matches);
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
+    let (extent, program, seed) = (options.extent(), options.program(), options.seed.seed);
     repo.set_up("gcc")?;
     repo.make_stage()?;
     let rows = Rows::read(repo)?;
     let listed: Vec<&Listed> =
         rows.names("core")?.map(|name| Listed::of(name, rows.arguments(name), rows.is_noisy(name))).collect();
     let floods: Vec<&Listed> = FLOODS.into_iter().map(|(name, arguments)| Listed::of(name, arguments, false)).collect();
-    let wanted = matches!(options.extent, Extent::Rounds(..)).then_some(&listed[..]);
-    let site = Site::prepare(repo, options.program, wanted)?;
-    let kinds = kinds(&options, &site);
+    let wanted = matches!(extent, Extent::Rounds(..)).then_some(&listed[..]);
+    let site = Site::prepare(repo, program, wanted)?;
+    let kinds = kinds(options, &site);
     let start = Instant::now();
     let mut tally = Tally::default();
 
@@ -58,40 +57,39 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         }
     }
     let (mut number, mut left) = (0, u64::MAX);
-    match options.extent {
+    match extent {
         Extent::Time(_) => {}
         Extent::Runs(runs) => left = runs,
         Extent::Only(run) => (number, left) = (run, 1),
         Extent::Rounds(rounds, kills) => left = rounds * listed.len() as u64 + kills,
     }
-    let until = match options.extent {
+    let until = match extent {
         Extent::Time(time) => time,
         _ => Duration::MAX,
     };
     while left > 0 && start.elapsed() < until {
-        let plan = match options.extent {
+        let plan = match extent {
             Extent::Rounds(rounds, _) => match number.checked_div(listed.len() as u64) {
                 Some(round) if round < rounds => Plan::listed(listed[number as usize % listed.len()], number, round),
-                _ => Plan::killed(&floods, options.seed, number),
+                _ => Plan::killed(&floods, seed, number),
             },
-            _ => Plan::make(options.program, options.seed, number, &kinds),
+            _ => Plan::make(program, seed, number, &kinds),
         };
         let run = job::run(&site, &plan, options.limit)?;
         let wrong = verdict(&plan, &run, options.limit);
         tally.count(&plan, &run, &wrong);
         let words: String = options.kinds.iter().map(|kind| format!(" --kind {}", kind.name())).collect();
-        let ex = match options.program {
-            Program::Soak => "",
+        let ex = match program {
             Program::Mixed => "--ex ",
             Program::Death => "--deaths ",
-            Program::Listed(_) => "",
+            Program::Soak | Program::Listed(_) => "",
         };
-        let again = match options.extent {
-            Extent::Rounds(rounds, kills) => format!("--rounds {rounds} --kills {kills} --seed {}", options.seed),
-            _ => format!("{ex}--seed {} --only {number}{words}", options.seed),
+        let again = match extent {
+            Extent::Rounds(rounds, kills) => format!("--rounds {rounds} --kills {kills} --seed {seed}"),
+            _ => format!("{ex}--seed {seed} --only {number}{words}"),
         };
-        print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {}", options.seed), &again);
-        if let Extent::Only(_) = options.extent {
+        print_failure(&site, &plan, &run, &wrong, &format!("run {number} of seed {seed}"), &again);
+        if let Extent::Only(_) = extent {
             println!("run {number}: {}: {}, {} ms", plan.describe(), run.status_text(), run.took.as_millis());
             print!("{}", run.err);
             last(&run.out, 3).iter().for_each(|line| println!("{line}"));
@@ -100,9 +98,9 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
         left -= 1;
     }
     print!("{}", tally.table());
-    println!("{}", tally.summary(options.seed, start.elapsed()));
+    println!("{}", tally.summary(seed, start.elapsed()));
     if let Some(file) = &options.json {
-        tally.write_json(file, options.seed, start.elapsed())?;
+        tally.write_json(file, seed, start.elapsed())?;
     }
     println!("soak: {} passed, {} failed", tally.runs() - tally.failed(), tally.failed());
     Ok(tally.failed() == 0)
@@ -111,7 +109,7 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
 /// The kinds of faults to choose from. If no cgroup could be made, limits of address space take the place of limits
 /// of memory.
 fn kinds(options: &Options, site: &Site) -> Vec<Kind> {
-    let mut kinds = match options.program {
+    let mut kinds = match options.program() {
         _ if !options.kinds.is_empty() => options.kinds.clone(),
         Program::Soak => plan::WEIGHTS.to_vec(),
         Program::Mixed => vec![Kind::None],

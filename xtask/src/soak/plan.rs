@@ -1,10 +1,12 @@
 //! Everything that a run does. It is made from the seed and the number of the run alone.
 
 use super::program::{Listed, Program, ROLES, one};
+use clap::ValueEnum;
 use fastrand::Rng;
 
 /// Families of faults, as `--kind` names them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+#[value(rename_all = "lower")]
 pub enum Kind {
     None,
     Kill,
@@ -20,15 +22,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    #[rustfmt::skip] // a table
-    pub const ALL: [Kind; 11] = {
-        use Kind::*;
-        [None, Kill, Stop, StopKill, Call, Delay, Memory, Cgroup, Descriptors, Close, Scheduling]
-    };
-
-    pub fn name(self) -> &'static str {
-        ["none", "kill", "stop", "stopkill", "call", "delay", "memory", "cgroup", "descriptors", "close", "scheduling"]
-            [self as usize]
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     /// Whether the job is under a limit from its start on. Then the moment at which the limit strikes is unknown.
@@ -126,27 +121,9 @@ pub struct Plan {
 }
 
 const CALLS: [&str; 21] = [
-    "mmap",
-    "mmap",
-    "futex_wait",
-    "futex_wake",
-    "memfd_create",
-    "fork",
-    "ftruncate",
-    "pwrite",
-    "pipe2",
-    "dup2",
-    "fcntl",
-    "signalfd",
-    "poll",
-    "pthread_create",
-    "prctl",
-    "open64",
-    "membarrier",
-    "process_vm_readv",
-    "process_vm_writev",
-    "syscall",
-    "fallocate",
+    "mmap", "mmap", "futex_wait", "futex_wake", "memfd_create", "fork", "ftruncate", "pwrite", "pipe2", "dup2",
+    "fcntl", "signalfd", "poll", "pthread_create", "prctl", "open64", "membarrier", "process_vm_readv",
+    "process_vm_writev", "syscall", "fallocate",
 ];
 
 const DELAYED: [&str; 9] =
@@ -258,17 +235,13 @@ impl Plan {
                 let (nth, milliseconds) = (1 + random.u64(..10), 10 + random.u64(..200));
                 Trouble::Delay { fault: format!("{process} {call} {nth} 0 {milliseconds}") }
             }
-            Kind::Memory => {
+            Kind::Memory | Kind::Cgroup | Kind::Descriptors => {
                 self.rounds = random.u64(..20);
-                Trouble::Memory(8 + random.u64(..200))
-            }
-            Kind::Cgroup => {
-                self.rounds = random.u64(..20);
-                Trouble::Cgroup(2 + random.u64(..60))
-            }
-            Kind::Descriptors => {
-                self.rounds = random.u64(..20);
-                Trouble::Descriptors(4 + random.u64(..40))
+                match kind {
+                    Kind::Memory => Trouble::Memory(8 + random.u64(..200)),
+                    Kind::Cgroup => Trouble::Cgroup(2 + random.u64(..60)),
+                    _ => Trouble::Descriptors(4 + random.u64(..40)),
+                }
             }
             Kind::Close => Trouble::Close(one(random, &["close", "full"])),
         }
@@ -337,7 +310,7 @@ impl Plan {
             }
             Trouble::Kill { signal, .. } => format!("kill SIG{signal}"),
             Trouble::Call { call, .. } => format!("call {call}"),
-            _ => self.kind().name().into(),
+            _ => self.kind().name(),
         }
     }
 
@@ -406,7 +379,7 @@ mod tests {
 
     #[test]
     fn all_kinds_come() {
-        for kind in Kind::ALL {
+        for &kind in Kind::value_variants() {
             assert!((0..500).any(|number| Plan::make(Program::Soak, 1, number, &WEIGHTS).kind() == kind), "{kind:?}");
             assert!((0..50).all(|number| Plan::make(Program::Soak, 1, number, &[kind]).kind() == kind), "{kind:?}");
         }

@@ -76,16 +76,8 @@ impl Program {
         match self {
             Program::Soak => &["seq", "parsync", "par", "par-everything"],
             Program::Mixed => &[
-                "seq",
-                "parsync",
-                "par",
-                "par",
-                "par-everything",
-                "seq-debug",
-                "parsync-debug",
-                "par-debug",
-                "seq-large",
-                "par-large",
+                "seq", "parsync", "par", "par", "par-everything", "seq-debug", "parsync-debug", "par-debug",
+                "seq-large", "par-large",
             ],
             Program::Death => &["par"],
             Program::Listed(_) => &["seq", "parsync-debug", "par"],

@@ -3,8 +3,8 @@
 use super::plan::Plan;
 use super::program::{Listed, Program};
 use crate::leftovers::{Leftovers, clear_on_signals};
-use crate::repo::{Repo, outcome};
-use anyhow::{Context, Result, anyhow, bail};
+use crate::repo::Repo;
+use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, process, thread};
@@ -32,15 +32,11 @@ impl Site {
         let profile = repo.stage.file_name().and_then(|name| name.to_str()?.strip_prefix("stage")).unwrap_or_default();
         let directory = repo.target.join(format!("c-tests/soak{profile}"));
         let shim = directory.join("faults.so");
-        let shared = ["-std=gnu99", "-shared", "-fPIC", "-Wl,--as-needed"].map(str::to_owned);
-        compile(repo, &shim, &shared, &repo.c_test("faults.c")?)?;
+        let shared = ["-std=gnu99", "-O2", "-shared", "-fPIC", "-pthread", "-ldl"].map(str::to_owned);
+        repo.compile("gcc", &repo.c_test("faults.c")?, &shim, &shared)?;
         let build = |build: &str| {
-            compile(
-                repo,
-                &directory.join(build).join(program.name()),
-                &flags(repo, build),
-                &repo.root.join(program.source()),
-            )
+            let out = directory.join(build).join(program.name());
+            repo.compile("gcc", &repo.root.join(program.source()), &out, &flags(repo, build))
         };
         if let Some(listed) = listed {
             for modes in [&["seq", "par"][..], &["parsync", "--debug"]] {
@@ -97,37 +93,15 @@ impl Site {
 fn flags(repo: &Repo, build: &str) -> Vec<String> {
     let mut words = build.split('-');
     let mode = words.next().unwrap_or_default().to_uppercase();
-    let include = format!("-I{}", repo.stage.join("include").display());
-    let mut flags = vec!["-std=c99".into(), include, format!("-DGASNET_{mode}")];
+    let mut flags = ["-std=c99", "-O2", "-pthread", "-lm"].map(str::to_owned).to_vec();
+    flags.extend(repo.client_flags());
+    flags.push(format!("-DGASNET_{mode}"));
     flags.extend(words.map(|word| match word {
         "debug" => "-DGASNET_DEBUG".into(),
         "large" => "-DSLOT=((size_t)131072)".into(),
         segment => format!("-DGASNET_SEGMENT_{}", segment.to_uppercase()),
     }));
     flags
-}
-
-/// Builds a program or library, unless it is newer than its source, the headers beside it and the library.
-fn compile(repo: &Repo, out: &Path, flags: &[String], source: &Path) -> Result<()> {
-    let library = repo.stage.join("lib");
-    let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    let headers = fs::read_dir(source.parent().context("a file lies in a directory")?)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "h"));
-    let newest = headers.map(|path| age(&path)).max().unwrap_or(None).max(age(source));
-    let newest = newest.max(age(&library.join("libgasnet_sci.so")));
-    if age(out) > newest {
-        return Ok(());
-    }
-    fs::create_dir_all(out.parent().context("a file lies in a directory")?)?;
-    let mut gcc = repo.command("gcc");
-    gcc.args(["-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-pthread"]).args(flags).arg(source).arg("-o").arg(out);
-    gcc.arg("-L").arg(&library).args(["-lgasnet_sci", "-lm", "-ldl"]);
-    gcc.arg(format!("-Wl,-rpath,{}", library.display()));
-    match outcome(&mut gcc)? {
-        (true, _) => Ok(()),
-        (false, log) => bail!("cannot build {}: {log}", out.display()),
-    }
 }
 
 /// A cgroup that is removed when this value is dropped.

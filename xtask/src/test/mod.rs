@@ -13,13 +13,14 @@ mod rows;
 mod scenarios;
 mod sections;
 
-pub use programs::{command as programs_command, run as run_programs};
+pub use program::right_ends;
+pub use programs::{ProgramsOptions, run as run_programs};
 pub use rows::Rows;
 
 use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::{Repo, outcome};
 use anyhow::{Context, Result, bail};
-use clap::{Arg, ArgMatches, Command};
+use clap::Args;
 use lanes::Lanes;
 use plan::{Choice, Run};
 use std::env;
@@ -45,9 +46,12 @@ repeats the choice of another run, and four turns in a row try all rows and sect
 Prints the time of each section, by the clock and of the processors; target/ci-times.txt has that of each run. CI_LANES=1 runs one
 thing at a time. CI_SLOTS=N lets N nodes of C programs run at the same time (default: the number of cores).";
 
-pub fn command() -> Command {
-    let arguments = Arg::new("arguments").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true);
-    Command::new("test").about("all checks: ci/test is its door").arg(arguments).override_usage(USAGE)
+/// all checks: ci/test is its door
+#[derive(Args)]
+#[command(override_usage = USAGE)]
+pub struct Options {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
 }
 
 /// What a run of ci/test and its sections know.
@@ -102,10 +106,9 @@ impl Test {
     }
 }
 
-pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
     let begin = Instant::now();
-    let all: Vec<String> = options.get_many("arguments").into_iter().flatten().cloned().collect();
-    let mut words = all.as_slice();
+    let mut words = options.arguments.as_slice();
     let mut section = None;
     if let [first, name, file, rest @ ..] = words
         && first == "--section"

@@ -30,6 +30,24 @@ pub struct Outcome {
     pub ended: Ended,
 }
 
+/// Whether it is one of those that end as the tests of GASNet-EX do.
+fn is_ex(program: &str) -> bool {
+    program.starts_with("ex-") || program == "hashtable" || program == "coarray"
+}
+
+/// The nodes that say in what a program prints that they have come to the right end.
+pub fn right_ends(program: &str, nodes: usize, out: &str) -> Vec<usize> {
+    let end = if is_ex(program) {
+        r"(?m)^([0-9]+)> done\.$".into()
+    } else {
+        format!("(?m)^{}: node ([0-9]+)/{nodes}: PASS", regex::escape(program.strip_suffix("-deck").unwrap_or(program)))
+    };
+    let pattern = Regex::new(&end).expect("a name is none");
+    let mut seen: Vec<usize> = pattern.captures_iter(out).flat_map(|found| found[1].parse()).collect();
+    seen.sort_unstable();
+    seen
+}
+
 /// Runs a program. Its status has to be 0, each node has to say PASS (done.) once, stderr has to be empty but that of noisy programs,
 /// and its TMPDIR too.
 pub fn run(repo: &Repo, rows: &Rows, leftovers: &Leftovers, start: &Start) -> Result<Outcome> {
@@ -58,17 +76,10 @@ pub fn run(repo: &Repo, rows: &Rows, leftovers: &Leftovers, start: &Start) -> Re
         124 | 137 => why.push(format!("no end within {} s", start.limit)),
         status => why.push(format!("status {status}")),
     }
-    let is_ex = name.starts_with("ex-") || name == "hashtable" || name == "coarray";
-    if is_ex && out.contains("ERROR") {
+    if is_ex(&name) && out.contains("ERROR") {
         why.push("a line with ERROR".into());
     }
-    let end = if is_ex {
-        r"(?m)^([0-9]+)> done\.$".into()
-    } else {
-        format!("(?m)^{}: node ([0-9]+)/{nodes}: PASS", regex::escape(name.strip_suffix("-deck").unwrap_or(&name)))
-    };
-    let mut seen: Vec<usize> = Regex::new(&end)?.captures_iter(&out).flat_map(|found| found[1].parse()).collect();
-    seen.sort_unstable();
+    let seen = right_ends(&name, nodes, &out);
     if !seen.iter().copied().eq(0..nodes) {
         why.push(format!("the end seen of nodes: {seen:?}"));
     }

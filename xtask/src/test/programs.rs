@@ -6,31 +6,27 @@ use super::rows::Rows;
 use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::Repo;
 use anyhow::{Context, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use std::path::Path;
+use clap::Args;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    Command::new("programs")
-        .about("the names of C programs of lists in ci/rows/programs.toml; with --run, runs those on standard input")
-        .arg(Arg::new("lists").num_args(0..))
-        .arg(Arg::new("run").long("run").action(ArgAction::SetTrue).conflicts_with("lists").help(
-            "lines PROGRAM|NODES|HOW|ENVIRONMENT|AGAIN: path, number, fork or launcher with options of its own, \
-                              assignments, and what repeats the run. Ends with \"programs: N passed, M failed\"",
-        ))
-        .arg(
-            option(
-                "slots",
-                "N",
-                "so many nodes at the same time, but those of a job count as at most one per core; default: the cores",
-            )
-            .value_parser(value_parser!(u64)),
-        )
-        .arg(option("limit", "SECONDS", "for a run; default 120").value_parser(value_parser!(u64)))
-        .arg(option("times", "FILE", "gets a line per run: seconds, seconds of the processors, the run"))
+/// the names of C programs of lists in ci/rows/programs.toml; with --run, runs those on standard input
+#[derive(Args)]
+pub struct ProgramsOptions {
+    lists: Vec<String>,
+    /// lines PROGRAM|NODES|HOW|ENVIRONMENT|AGAIN: path, number, fork or launcher with options of its own, assignments, and what
+    /// repeats the run. Ends with "programs: N passed, M failed"
+    #[arg(long, conflicts_with = "lists")]
+    run: bool,
+    /// so many nodes at the same time, but those of a job count as at most one per core; default: the cores
+    #[arg(long, value_name = "N")]
+    slots: Option<usize>,
+    /// for a run
+    #[arg(long, value_name = "SECONDS", default_value_t = RUN_LIMIT)]
+    limit: u64,
+    /// gets a line per run: seconds, seconds of the processors, the run
+    #[arg(long, value_name = "FILE")]
+    times: Option<PathBuf>,
 }
 
 struct Line {
@@ -38,10 +34,10 @@ struct Line {
     nodes: usize,
 }
 
-pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
+pub fn run(repo: &Repo, options: &ProgramsOptions) -> Result<bool> {
     let rows = Rows::read(repo)?;
-    if !options.get_flag("run") {
-        for list in options.get_many::<String>("lists").into_iter().flatten() {
+    if !options.run {
+        for list in &options.lists {
             rows.names(list)?.for_each(|name| println!("{name}"));
         }
         return Ok(true);
@@ -57,14 +53,13 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
     let mut lines = io::stdin().lines().map(parse).collect::<Result<Vec<Line>>>()?;
     let weight = |line: &Line| line.nodes.min(repo.cores);
     lines.sort_by_key(weight); // those of one node first
-    let number = |name: &str| options.get_one::<u64>(name).copied();
-    let slots = number("slots").map_or(repo.cores, |slots| slots as usize);
+    let slots = options.slots.unwrap_or(repo.cores);
     let leftovers = Leftovers::new(&repo.target)?;
     let runs = leftovers.marked.everyone();
     clear_on_signals(vec![leftovers.temporary().into()], move || runs.end())?;
     let outcomes = pool(slots, &lines, weight, |line| {
         let (program, how, environment) = (Path::new(&line.fields[0]), &line.fields[2], &line.fields[3]);
-        let start = Start { program, nodes: line.nodes, how, environment, limit: number("limit").unwrap_or(RUN_LIMIT) };
+        let start = Start { program, nodes: line.nodes, how, environment, limit: options.limit };
         program::run(repo, &rows, &leftovers, &start)
     });
     let (mut passed, mut failed, mut times) = (0, 0, String::new());
@@ -81,8 +76,8 @@ pub fn run(repo: &Repo, options: &ArgMatches) -> Result<bool> {
             println!("again: {}", line.fields[4]);
         }
     }
-    if let Some(file) = options.get_one::<String>("times") {
-        fs::write(file, times).with_context(|| format!("cannot write {file}"))?;
+    if let Some(file) = &options.times {
+        fs::write(file, times).with_context(|| format!("cannot write {}", file.display()))?;
     }
     let left = leftovers.everything();
     if !left.is_empty() {

@@ -28,17 +28,7 @@ use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
 pub const JOBS: [&str; 12] = [
-    "timed",
-    "native",
-    "ref",
-    "par",
-    "threads",
-    "crowd",
-    "silent",
-    "played",
-    "start",
-    "hosts",
-    "near-of-two",
+    "timed", "native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two",
     "near-of-one",
 ];
 

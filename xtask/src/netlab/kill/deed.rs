@@ -44,7 +44,7 @@ pub enum Deed {
     Nobody,
     Cut,
     CutPair,
-    /// These processes of the second host, and its first.
+    /// These processes of the second host, and what made it.
     Stopped(Vec<Pid>),
 }
 

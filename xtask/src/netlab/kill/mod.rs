@@ -9,12 +9,12 @@ mod judge;
 mod victim;
 
 use super::hosts::Network;
-use super::job::{self, Bench, Layout, Outcome};
-use super::options::{seed, seed_of};
+use super::job::{self, Bench, End, Layout};
+use super::options::layout;
+use crate::options::Seed;
 use crate::repo::Repo;
-use anyhow::{Context, Result, ensure};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
 use deed::Deed;
 use fastrand::Rng;
 use std::collections::BTreeMap;
@@ -32,8 +32,6 @@ const START: Duration = Duration::from_secs(20);
 const MORE: Duration = Duration::from_millis(30);
 /// After this time a job that does not end is given up.
 const HOPELESS: Duration = Duration::from_secs(20);
-/// How long what is left of a job on a host that was stopped may take to end.
-const AWAKE: Duration = Duration::from_secs(2);
 /// The part of the time in which some process waited for a CPU from which on a job that ends late says nothing: it is run again.
 const CROWDED: f64 = 0.3;
 /// So often, at most.
@@ -43,36 +41,25 @@ const LATE: &str = "over after";
 /// What is reported as the deed if the job did not come to its phase.
 const NOTHING: &str = "nothing done";
 
-pub fn command() -> Command {
-    let names = |name: &'static str, values: Vec<&'static str>| {
-        Arg::new(name).long(name).action(ArgAction::Append).value_parser(PossibleValuesParser::new(values))
-    };
-    Command::new("kill")
-        .about("kills each part of a job in each of its phases")
-        .arg(
-            Arg::new("layout")
-                .long("layout")
-                .default_value("2x2")
-                .value_parser(|text: &str| text.parse::<Layout>().map_err(|error| format!("{error:#}")))
-                .help("hosts and nodes; 1x4 is one host, where only nodes and launchers can be killed; a pair needs three hosts"),
-        )
-        .arg(
-            Arg::new("times")
-                .long("times")
-                .value_name("K")
-                .default_value("20")
-                .value_parser(value_parser!(u64))
-                .help("how often each"),
-        )
-        .arg(names("victim", Victim::ALL.map(Victim::name).to_vec()).help("only these"))
-        .arg(names("phase", PHASES.to_vec()).help("only these"))
-        .arg(
-            Arg::new("build")
-                .long("build")
-                .default_value("par")
-                .value_parser(PossibleValuesParser::new(["seq", "parsync", "par"])),
-        )
-        .arg(seed())
+/// kills each part of a job in each of its phases
+#[derive(Args)]
+pub struct Options {
+    /// hosts and nodes; 1x4 is one host, where only nodes and launchers can be killed; a pair needs three hosts
+    #[arg(long, default_value = "2x2", value_parser = layout)]
+    layout: Layout,
+    /// how often each
+    #[arg(long, value_name = "K", default_value = "20")]
+    times: u64,
+    /// only these
+    #[arg(long = "victim", value_name = "VICTIM")]
+    victims: Vec<Victim>,
+    /// only these
+    #[arg(long = "phase", value_name = "PHASE", value_parser = PHASES)]
+    phases: Vec<String>,
+    #[arg(long, default_value = "par", value_parser = ["seq", "parsync", "par"])]
+    build: String,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 /// A cell of the table.
@@ -87,9 +74,8 @@ struct Cell {
 struct Report {
     deed: String,
     took: Duration,
-    outcome: Outcome,
+    end: End,
     wrong: Vec<String>,
-    left: Vec<String>,
     /// The part of its time in which some process of this machine waited for a CPU.
     crowded: f64,
 }
@@ -101,26 +87,24 @@ fn waited_for_cpus() -> Option<Duration> {
     Some(Duration::from_micros(total))
 }
 
-pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
-    let layout = matches.get_one::<Layout>("layout").context("it has a default")?.clone();
-    let times = *matches.get_one::<u64>("times").context("it has a default")?;
-    let build = matches.get_one::<String>("build").context("it has a default")?;
-    let chosen = |id: &str, name: &str| matches.get_many::<String>(id).is_none_or(|mut all| all.any(|one| one == name));
-    let possible = |victim: &Victim| layout.0.len() >= victim.needs_hosts();
-    let victims: Vec<Victim> =
-        Victim::ALL.into_iter().filter(possible).filter(|victim| chosen("victim", victim.name())).collect();
+pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
+    let Options { layout, times, build, seed: Seed { seed }, .. } = options;
+    let is_wanted = |victim: &Victim| {
+        layout.0.len() >= victim.needs_hosts() && (options.victims.is_empty() || options.victims.contains(victim))
+    };
+    let victims: Vec<Victim> = Victim::value_variants().iter().copied().filter(is_wanted).collect();
     ensure!(!victims.is_empty(), "the layout has no such victim");
-    let phases: Vec<&str> = PHASES.into_iter().filter(|phase| chosen("phase", phase)).collect();
-    let seed = seed_of(matches);
+    let is_wanted = |phase: &&str| options.phases.is_empty() || options.phases.iter().any(|wanted| wanted == phase);
+    let phases: Vec<&str> = PHASES.into_iter().filter(is_wanted).collect();
 
     repo.make_stage()?;
     let program = job::build(repo, build, &["testvictim".into()])?.join("testvictim");
-    let bench = Bench::make(repo, layout, &Network::Relay(Vec::new(), seed))?;
+    let bench = Bench::make(repo, layout.clone(), &Network::Relay(Vec::new(), *seed))?;
     let (mut table, mut failed, mut passed, mut repeated) = (BTreeMap::new(), 0, 0, 0);
     for &phase in &phases {
         for &victim in victims.iter().filter(|victim| victim.matters_in(phase)) {
             let cell: &mut Cell = table.entry((victim, phase)).or_default();
-            for number in 0..times {
+            for number in 0..*times {
                 let strike = || strike(&bench, &program, victim, phase, Rng::with_seed(seed.wrapping_add(number)));
                 let mut report = strike()?;
                 for _ in 0..AGAIN {
@@ -145,9 +129,10 @@ pub fn run(repo: &Repo, matches: &ArgMatches) -> Result<bool> {
                     seed.wrapping_add(number),
                     bench.layout.0.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
                 );
-                report.outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
-                let left = report.left.iter().map(|line| line.chars().take(200).collect::<String>());
-                left.take(20).for_each(|line| println!("    left: {line}"));
+                let End { outcome, stuck, left } = &report.end;
+                outcome.err.lines().take(15).for_each(|line| println!("    err: {line}"));
+                let left = stuck.lines().chain(left.iter().map(String::as_str)).take(20);
+                left.for_each(|line| println!("    left: {}", line.chars().take(200).collect::<String>()));
             }
         }
     }
@@ -174,14 +159,7 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
         thread::sleep(Duration::from_millis(2));
     }
     thread::sleep(MORE.mul_f64(random.f64()));
-    let mut report = Report {
-        deed: NOTHING.into(),
-        took: Duration::ZERO,
-        outcome: Outcome::default(),
-        wrong,
-        left: Vec::new(),
-        crowded: 0.0,
-    };
+    let mut report = Report { deed: NOTHING.into(), took: Duration::ZERO, end: End::default(), wrong, crowded: 0.0 };
     let mut status = None;
     if report.wrong.is_empty() {
         let (at, waited) = (Instant::now(), waited_for_cpus());
@@ -195,7 +173,6 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
         status = job.wait(at + HOPELESS)?;
         if status.is_none() {
             report.wrong.push(format!("no end within {} s", HOPELESS.as_secs()));
-            report.left.extend(bench.leftovers.marked.describe().lines().map(|line| format!("still there: {line}")));
         }
         // Everything but what is stopped must be gone, too.
         while status.is_some() && at.elapsed() < HOPELESS && deed.others_alive(bench) {
@@ -211,25 +188,14 @@ fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random
                 .push(format!("{LATE} {} ms ({crowded:.0} % of it others waited for CPUs)", report.took.as_millis()));
         }
         deed.undo(bench);
-        let until = Instant::now() + AWAKE;
-        while status.is_some() && bench.alive() > 0 && Instant::now() < until {
-            thread::sleep(Duration::from_millis(1));
-        }
     }
-    let left = bench.clear();
+    report.end = bench.end(&mut job, status)?;
     // A job that was given up in the middle leaves something, of course.
-    if !left.is_empty() && report.deed != NOTHING {
+    if !report.end.left.is_empty() && report.deed != NOTHING {
         report.wrong.push("left behind".into());
-        report.left.extend(left);
     }
-    if status.is_none() {
-        // What it was started with is not of the job's own.
-        let _ = job.child.kill();
-        job.child.wait()?;
-    }
-    report.outcome = bench.outcome(status);
     if status.is_some() && report.deed != NOTHING {
-        report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.outcome));
+        report.wrong.extend(judge::findings(victim, phase, bench.layout.several_hosts(), &report.end.outcome));
     }
     Ok(report)
 }

@@ -1,9 +1,10 @@
 //! Whom a deed hits.
 
+use clap::ValueEnum;
 use std::time::Duration;
 
 /// What is killed, cut or stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Victim {
     Node,
     Agent,
@@ -18,11 +19,8 @@ pub enum Victim {
 }
 
 impl Victim {
-    pub const ALL: [Victim; 7] =
-        [Victim::Node, Victim::Agent, Victim::Rsh, Victim::Launcher, Victim::Link, Victim::Host, Victim::Pair];
-
-    pub fn name(self) -> &'static str {
-        ["node", "agent", "rsh", "launcher", "link", "host", "pair"][self as usize]
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     pub fn needs_hosts(self) -> usize {
