@@ -73,11 +73,13 @@ pub(crate) fn deliver<A: Steady>(adapters: &[A]) {
     while carry(adapters) {}
 }
 
-/// Runs a test over the adapter of the models, and over the one that ships: all nodes on one host, each on a host of its own, two on each.
+/// Runs a function over the adapter of the models, over the one that reorders stores, and over the one that ships: all nodes on one host,
+/// each on a host of its own, two on each.
 #[cfg(all(test, not(loom)))]
 macro_rules! over_all_adapters {
     ($test:ident $(, $argument:expr)*) => {
         $test::<$crate::sci::heap::Heap>($($argument),*);
+        $test::<$crate::sci::reorder::Reorder<$crate::sci::heap::Heap>>($($argument),*);
         $test::<$crate::testkit::shipping::Together>($($argument),*);
         $test::<$crate::testkit::shipping::Apart>($($argument),*);
         $test::<$crate::testkit::shipping::Paired>($($argument),*);
@@ -85,6 +87,25 @@ macro_rules! over_all_adapters {
 }
 #[cfg(all(test, not(loom)))]
 pub(crate) use over_all_adapters;
+
+/// Makes a test of each of these generic functions, with its name: it runs the function over one of the adapters after the other.
+#[cfg(all(test, not(loom)))]
+macro_rules! tests_over {
+    ($adapters:tt: $($test:ident),+ $(,)?) => {
+        mod over_adapters {
+            use super::*;
+            $(#[test]
+            fn $test() {
+                $crate::testkit::world::tests_over!(run $test $adapters);
+            })+
+        }
+    };
+    (run $test:ident [$($adapter:ty),+]) => {
+        $(super::$test::<$adapter>();)+
+    };
+}
+#[cfg(all(test, not(loom)))]
+pub(crate) use tests_over;
 
 impl Kit for Heap {
     fn kit(nodes: u32, _seed: u64) -> Vec<Heap> {

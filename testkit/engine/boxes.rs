@@ -10,21 +10,11 @@ use crate::sci::heap::Heap;
 use crate::sci::reorder::{Random, Reorder};
 use crate::testkit::party::{Options, Party, letter, pattern, write};
 use crate::testkit::shipping::{Apart, Paired, Together};
-use crate::testkit::world::{Kit, Shape, Watchdog};
+use crate::testkit::world::{Kit, Shape, Watchdog, tests_over};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 type Double = Reorder<Heap>;
-
-/// Runs a test over each of the adapters.
-macro_rules! over_all {
-    ($test:ident) => {
-        $test::<Double>();
-        $test::<Together>();
-        $test::<Apart>();
-        $test::<Paired>();
-    };
-}
 
 /// Seeds, and steps of each: so many that every form meets every other, and each run takes some milliseconds. The adapter that ships
 /// gets fewer of them, because it does not reorder stores.
@@ -310,144 +300,120 @@ fn post_line<A: Kit>(party: &Party<A>, node: usize, handle: &Handle) -> Result<(
     party.help(node, |deck| deck.post(handle, &letter(&[0; LINE_MOST]), until))
 }
 
-#[test]
-fn credits_that_come_after_the_last_handle_are_kept_and_returned() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        let party = party::<A>(3, 1, true);
-        // Room for one message: who has its credit has all.
-        let capacity = Credit { messages: 1, bytes: LINE_MOST as u64 };
-        let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
-        let [first, second] = [1, 2].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
-        post_line(&party, 1, &first).unwrap();
-        party.help(1, |deck| deck.destroy(&first)).unwrap();
-        assert_eq!(party.tables(1), Tables::default(), "it has no credit left");
-        party.settle();
-        // Retrieving gives the credit back to node 1, which has no handle any more.
-        party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
-        party.settle();
-        let kept = Tables { senders: 1, strays: 1, credit: 1, ..Tables::default() };
-        assert_eq!(party.tables(1), kept, "the credit is kept");
-        post_line(&party, 2, &second).unwrap();
-        assert_eq!(party.tables(1), Tables::default(), "the credit went back");
-        party.settle();
-        party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
-    }
-    over_all!(over);
+fn credits_that_come_after_the_last_handle_are_kept_and_returned<A: Kit>() {
+    let _watch = Watchdog::start();
+    let party = party::<A>(3, 1, true);
+    // Room for one message: who has its credit has all.
+    let capacity = Credit { messages: 1, bytes: LINE_MOST as u64 };
+    let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
+    let [first, second] = [1, 2].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
+    post_line(&party, 1, &first).unwrap();
+    party.help(1, |deck| deck.destroy(&first)).unwrap();
+    assert_eq!(party.tables(1), Tables::default(), "it has no credit left");
+    party.settle();
+    // Retrieving gives the credit back to node 1, which has no handle any more.
+    party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
+    party.settle();
+    let kept = Tables { senders: 1, strays: 1, credit: 1, ..Tables::default() };
+    assert_eq!(party.tables(1), kept, "the credit is kept");
+    post_line(&party, 2, &second).unwrap();
+    assert_eq!(party.tables(1), Tables::default(), "the credit went back");
+    party.settle();
+    party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
 }
 
-#[test]
-fn a_sender_that_only_tries_gets_the_room_that_others_do_not_use() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        let party = party::<A>(3, 3, true);
-        let capacity = Credit { messages: 1, bytes: LINE_MOST as u64 };
-        let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
-        let [first, second] = [1, 2].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
-        post_line(&party, 1, &first).unwrap();
-        party.help(0, |deck| deck.take(&own, Until::Forever)).unwrap();
+fn a_sender_that_only_tries_gets_the_room_that_others_do_not_use<A: Kit>() {
+    let _watch = Watchdog::start();
+    let party = party::<A>(3, 3, true);
+    let capacity = Credit { messages: 1, bytes: LINE_MOST as u64 };
+    let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
+    let [first, second] = [1, 2].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
+    post_line(&party, 1, &first).unwrap();
+    party.help(0, |deck| deck.take(&own, Until::Forever)).unwrap();
+    party.settle();
+    assert_eq!(party.tables(1).credit, 1, "node 1 got its credit back");
+    let tries = |_: &usize| {
         party.settle();
-        assert_eq!(party.tables(1).credit, 1, "node 1 got its credit back");
-        let tries = |_: &usize| {
-            party.settle();
-            party.help(2, |deck| deck.post(&second, &letter(&[1]), Until::Now)).is_ok()
-        };
-        assert!((0..5).position(|n| tries(&n)).is_some(), "the box is empty");
-    }
-    over_all!(over);
+        party.help(2, |deck| deck.post(&second, &letter(&[1]), Until::Now)).is_ok()
+    };
+    assert!((0..5).position(|n| tries(&n)).is_some(), "the box is empty");
 }
 
 /// A time that is over at once is enough for the answer of a node that polls: what is there is found, as with time 0.
-#[test]
-fn the_shortest_time_is_long_enough_for_an_answer() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        let party = party::<A>(2, 4, true);
-        let names = (0..).map(|n| format!("short {n}").into_bytes());
-        let name = names.into_iter().find(|name| names::home(name, 2) == 1).unwrap();
-        let capacity = Credit { messages: 10, bytes: 1000 };
-        let own = party.help(1, |deck| deck.open(Some(&name), capacity)).unwrap();
-        // This process may lose its core for all of the time, so it has more than one.
-        let some = |call: &dyn Fn(Until) -> bool| (0..10).any(|_| call(Until::Time(Instant::now())));
-        assert!(some(&|until| party.help(0, |deck| deck.find(&name, until).map(|found| deck.destroy(&found))).is_ok()));
-        let to = party.help(0, |deck| deck.find(&name, Until::Forever)).unwrap();
-        assert!(some(&|until| party.help(0, |deck| deck.post(&to, &letter(&[7]), until)).is_ok()));
-        assert_eq!(party.help(1, |deck| deck.take(&own, Until::Forever)).unwrap().bytes(), [7]);
-    }
-    over_all!(over);
+fn the_shortest_time_is_long_enough_for_an_answer<A: Kit>() {
+    let _watch = Watchdog::start();
+    let party = party::<A>(2, 4, true);
+    let names = (0..).map(|n| format!("short {n}").into_bytes());
+    let name = names.into_iter().find(|name| names::home(name, 2) == 1).unwrap();
+    let capacity = Credit { messages: 10, bytes: 1000 };
+    let own = party.help(1, |deck| deck.open(Some(&name), capacity)).unwrap();
+    // This process may lose its core for all of the time, so it has more than one.
+    let some = |call: &dyn Fn(Until) -> bool| (0..10).any(|_| call(Until::Time(Instant::now())));
+    assert!(some(&|until| party.help(0, |deck| deck.find(&name, until).map(|found| deck.destroy(&found))).is_ok()));
+    let to = party.help(0, |deck| deck.find(&name, Until::Forever)).unwrap();
+    assert!(some(&|until| party.help(0, |deck| deck.post(&to, &letter(&[7]), until)).is_ok()));
+    assert_eq!(party.help(1, |deck| deck.take(&own, Until::Forever)).unwrap().bytes(), [7]);
 }
 
 /// A message that is longer than its box comes to no other one, and no other one comes to it, however short and whoever posts it.
-#[test]
-fn a_message_that_is_longer_than_its_box_is_alone() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        const MOST: u64 = 100;
-        // Shorter ones are lines, bodies or loans; longer ones bodies, loans or pieces.
-        for (long, short) in
-            [(101, 0), (101, 1), (101, 100), (600, 0), (1500, 0), (1500, 60), (70_000, 0), (70_000, 100)]
-        {
-            for is_near in [true, false] {
-                // Who posts first, and then: the same node, two of them, the owner and another one, another one and the owner.
-                for (first, second) in [(1, 1), (1, 2), (0, 1), (1, 0)] {
-                    for (before, after) in [(long, short), (short, long)] {
-                        let party = party::<A>(3, 5, is_near);
-                        let capacity = Credit { messages: 8, bytes: MOST };
-                        let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
-                        let [sent, refused] =
-                            [first, second].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
-                        let letters =
-                            [(first, before), (second, after)].map(|(node, len)| pattern(node as u32, 1, len));
-                        party.help(first, |deck| deck.post(&sent, &letter(&letters[0]), Until::Forever)).unwrap();
-                        let case = format!("{before} and {after} bytes, nodes {first} and {second}");
-                        for _ in 0..5 {
-                            party.settle(); // what a try has asked for has come
-                            let post =
-                                |until| party.help(second, |deck| deck.post(&refused, &letter(&letters[1]), until));
-                            assert_eq!(post(Until::Now), Err(Failure::Again), "{case}");
-                            assert_eq!(post(Until::Time(Instant::now())), Err(Failure::TimedOut), "{case}");
-                            assert_eq!(party.help(0, |deck| deck.pending(&own)), Ok(1), "{case}");
-                        }
-                        for (node, bytes) in [(first, &letters[0]), (second, &letters[1])] {
-                            let message = party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
-                            assert!(message.source == Some(node as u32) && message.bytes() == &**bytes, "{case}");
-                            party.help(0, |deck| deck.release(message.storage)).unwrap();
-                            if node == first && bytes.len() == before {
-                                let post = |deck: &Deck<A>| deck.post(&refused, &letter(&letters[1]), Until::Forever);
-                                party.help(second, post).unwrap();
-                                party.settle();
-                            }
+fn a_message_that_is_longer_than_its_box_is_alone<A: Kit>() {
+    let _watch = Watchdog::start();
+    const MOST: u64 = 100;
+    // Shorter ones are lines, bodies or loans; longer ones bodies, loans or pieces.
+    for (long, short) in [(101, 0), (101, 1), (101, 100), (600, 0), (1500, 0), (1500, 60), (70_000, 0), (70_000, 100)] {
+        for is_near in [true, false] {
+            // Who posts first, and then: the same node, two of them, the owner and another one, another one and the owner.
+            for (first, second) in [(1, 1), (1, 2), (0, 1), (1, 0)] {
+                for (before, after) in [(long, short), (short, long)] {
+                    let party = party::<A>(3, 5, is_near);
+                    let capacity = Credit { messages: 8, bytes: MOST };
+                    let own = party.help(0, |deck| deck.open(None, capacity)).unwrap();
+                    let [sent, refused] =
+                        [first, second].map(|node| party.help(node, |deck| deck.handle(own.id, false)));
+                    let letters = [(first, before), (second, after)].map(|(node, len)| pattern(node as u32, 1, len));
+                    party.help(first, |deck| deck.post(&sent, &letter(&letters[0]), Until::Forever)).unwrap();
+                    let case = format!("{before} and {after} bytes, nodes {first} and {second}");
+                    for _ in 0..5 {
+                        party.settle(); // what a try has asked for has come
+                        let post = |until| party.help(second, |deck| deck.post(&refused, &letter(&letters[1]), until));
+                        assert_eq!(post(Until::Now), Err(Failure::Again), "{case}");
+                        assert_eq!(post(Until::Time(Instant::now())), Err(Failure::TimedOut), "{case}");
+                        assert_eq!(party.help(0, |deck| deck.pending(&own)), Ok(1), "{case}");
+                    }
+                    for (node, bytes) in [(first, &letters[0]), (second, &letters[1])] {
+                        let message = party.help(0, |deck| deck.take(&own, Until::Now)).unwrap();
+                        assert!(message.source == Some(node as u32) && message.bytes() == &**bytes, "{case}");
+                        party.help(0, |deck| deck.release(message.storage)).unwrap();
+                        if node == first && bytes.len() == before {
+                            let post = |deck: &Deck<A>| deck.post(&refused, &letter(&letters[1]), Until::Forever);
+                            party.help(second, post).unwrap();
+                            party.settle();
                         }
                     }
                 }
             }
         }
     }
-    over_all!(over);
 }
 
-#[test]
-fn a_box_that_was_destroyed_gets_no_message_of_another_one() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        let party = party::<A>(2, 2, true);
-        let capacity = Credit { messages: 4, bytes: 4000 };
-        let first = party.help(0, |deck| deck.open(None, capacity)).unwrap();
-        let old = party.help(1, |deck| deck.handle(first.id, false));
-        post_line(&party, 1, &old).unwrap();
-        party.help(0, |deck| deck.destroy(&first)).unwrap();
-        let mut places = Vec::new();
-        for _ in 0..5 {
-            let next = party.help(0, |deck| deck.open(None, capacity)).unwrap();
-            places.push(BoxId { serial: 0, ..next.id });
-            assert_eq!(post_line(&party, 1, &old), Err(Failure::Gone));
-            party.help(0, |deck| assert_eq!(deck.pending(&next), Ok(0)));
-            party.help(0, |deck| deck.destroy(&next)).unwrap();
-            party.settle();
-        }
-        assert!(places.contains(&BoxId { serial: 0, ..first.id }), "the place was used again: {places:?}");
+fn a_box_that_was_destroyed_gets_no_message_of_another_one<A: Kit>() {
+    let _watch = Watchdog::start();
+    let party = party::<A>(2, 2, true);
+    let capacity = Credit { messages: 4, bytes: 4000 };
+    let first = party.help(0, |deck| deck.open(None, capacity)).unwrap();
+    let old = party.help(1, |deck| deck.handle(first.id, false));
+    post_line(&party, 1, &old).unwrap();
+    party.help(0, |deck| deck.destroy(&first)).unwrap();
+    let mut places = Vec::new();
+    for _ in 0..5 {
+        let next = party.help(0, |deck| deck.open(None, capacity)).unwrap();
+        places.push(BoxId { serial: 0, ..next.id });
+        assert_eq!(post_line(&party, 1, &old), Err(Failure::Gone));
+        party.help(0, |deck| assert_eq!(deck.pending(&next), Ok(0)));
+        party.help(0, |deck| deck.destroy(&next)).unwrap();
+        party.settle();
     }
-    over_all!(over);
+    assert!(places.contains(&BoxId { serial: 0, ..first.id }), "the place was used again: {places:?}");
 }
 
 #[test]
@@ -494,4 +460,12 @@ fn a_post_that_finds_no_room_leaves_no_block_behind() {
     // Blocks are lent to nodes that have mapped the heap: those of the same host.
     over::<Double>();
     over::<Together>();
+}
+
+tests_over! { [Double, Together, Apart, Paired]:
+    credits_that_come_after_the_last_handle_are_kept_and_returned,
+    a_sender_that_only_tries_gets_the_room_that_others_do_not_use,
+    the_shortest_time_is_long_enough_for_an_answer,
+    a_message_that_is_longer_than_its_box_is_alone,
+    a_box_that_was_destroyed_gets_no_message_of_another_one,
 }

@@ -6,7 +6,7 @@ use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::testkit::party::{Options, Party, letter, pattern};
 use crate::testkit::shipping::{Apart, Paired, Together};
-use crate::testkit::world::{Kit, Shape, Watchdog, over_all_adapters};
+use crate::testkit::world::{Kit, Shape, Watchdog, tests_over};
 
 /// Messages of a run, so many that each kind of wrap lies within.
 const MANY: u32 = 700;
@@ -70,39 +70,39 @@ fn floods_to_boxes_keep_order_and_bytes_where_numbers_wrap() {
     from_starts::<Paired>(&slots[1..2], &bursts[2..3]);
 }
 
-#[test]
-fn retrievals_in_a_row_give_room_although_no_call_follows() {
-    fn over<A: Kit>() {
-        let _watch = Watchdog::start();
-        // `before`: messages retrieved earlier, so that polls after so many calls fall at different places among those that follow.
-        for (before, taken) in [(0u32, 32), (0, 64), (10, 33), (10, 64), (40, 49), (40, 64), (63, 63), (63, 64)] {
-            let mut shape = Shape::new(2, 256);
-            shape.config.spin = Some(0);
-            let options = Options { limit: 1000, boxes: 4, heap: 64 << 10, near: true };
-            let party = Party::new(&shape, &A::kit(2, 0), options, |_, _| ());
-            let own = party.help(0, |deck| deck.open(None, Credit { messages: 64, bytes: 1 << 20 })).unwrap();
-            let to = party.help(1, |deck| deck.handle(own.id, false));
-            let post = || party.alone(1, |deck| deck.post(&to, &letter(&[1]), Until::Now)).is_ok();
-            let fill = |count: u32| {
-                for _ in 0..count {
-                    while !post() {
-                        party.settle();
-                    }
+fn retrievals_in_a_row_give_room_although_no_call_follows<A: Kit>() {
+    let _watch = Watchdog::start();
+    // `before`: messages retrieved earlier, so that polls after so many calls fall at different places among those that follow.
+    for (before, taken) in [(0u32, 32), (0, 64), (10, 33), (10, 64), (40, 49), (40, 64), (63, 63), (63, 64)] {
+        let mut shape = Shape::new(2, 256);
+        shape.config.spin = Some(0);
+        let options = Options { limit: 1000, boxes: 4, heap: 64 << 10, near: true };
+        let party = Party::new(&shape, &A::kit(2, 0), options, |_, _| ());
+        let own = party.help(0, |deck| deck.open(None, Credit { messages: 64, bytes: 1 << 20 })).unwrap();
+        let to = party.help(1, |deck| deck.handle(own.id, false));
+        let post = || party.alone(1, |deck| deck.post(&to, &letter(&[1]), Until::Now)).is_ok();
+        let fill = |count: u32| {
+            for _ in 0..count {
+                while !post() {
+                    party.settle();
                 }
-                party.settle();
-            };
-            let take =
-                |count: u32| (0..count).for_each(|_| drop(party.alone(0, |deck| deck.take(&own, Until::Now)).unwrap()));
-            fill(before);
-            take(before);
-            fill(64);
-            assert!(!post(), "the box is full");
-            take(taken);
-            party.poll(1);
-            // Credits go back a quarter of the box at a time: less than that is still due.
-            let room = (0..64).filter(|_| post()).count();
-            assert!(room + 16 > taken as usize, "{room} after {taken} were taken, {before} before");
-        }
+            }
+            party.settle();
+        };
+        let take =
+            |count: u32| (0..count).for_each(|_| drop(party.alone(0, |deck| deck.take(&own, Until::Now)).unwrap()));
+        fill(before);
+        take(before);
+        fill(64);
+        assert!(!post(), "the box is full");
+        take(taken);
+        party.poll(1);
+        // Credits go back a quarter of the box at a time: less than that is still due.
+        let room = (0..64).filter(|_| post()).count();
+        assert!(room + 16 > taken as usize, "{room} after {taken} were taken, {before} before");
     }
-    over_all_adapters!(over);
+}
+
+tests_over! { [Heap, Together, Apart, Paired]:
+    retrievals_in_a_row_give_room_although_no_call_follows,
 }

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::world::{Kit, Node, Shape, nodes, nodes_with};
+use super::world::{Kit, Node, Shape, nodes, nodes_with, tests_over};
 use crate::am::Am;
 use crate::am::library::{Library, RMA_ARRIVED, RMA_DONE};
 use crate::am::region::RING;
@@ -21,14 +21,6 @@ use crate::sync::Ordering;
 use crate::testkit::shipping::Together;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
-
-/// Runs a test over adapters whose nodes store into each other's memory.
-macro_rules! over_stores {
-    ($test:ident) => {
-        $test::<Heap>();
-        $test::<Together>();
-    };
-}
 
 /// Notes where its payload is.
 const NOTE: u8 = 128;
@@ -114,180 +106,156 @@ fn polls<A: Kit>() -> [fn(&Node<A>); 3] {
     ]
 }
 
-#[test]
-fn an_answer_to_a_request_that_was_not_sent_is_fatal() {
-    fn over<A: Kit>() {
-        for poll in polls::<A>() {
-            let [a, b] = pair::<A>();
-            a.am.request_short(1, NOTE, none()).unwrap();
-            for index in 0..2 {
-                forge(&b, a.am.layout.reply(index), NOTE, 0, Carry::Inline, 0, &[]);
-            }
-            let text = fatal_text(|| poll(&a));
-            assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
-            assert_eq!(a.am.peers[1].outstanding(), 0, "the count of requests under way has not come by 0");
+fn an_answer_to_a_request_that_was_not_sent_is_fatal<A: Kit>() {
+    for poll in polls::<A>() {
+        let [a, b] = pair::<A>();
+        a.am.request_short(1, NOTE, none()).unwrap();
+        for index in 0..2 {
+            forge(&b, a.am.layout.reply(index), NOTE, 0, Carry::Inline, 0, &[]);
         }
+        let text = fatal_text(|| poll(&a));
+        assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
+        assert_eq!(a.am.peers[1].outstanding(), 0, "the count of requests under way has not come by 0");
     }
-    over_stores!(over);
 }
 
 /// Node 0 has no queue to node 1, and makes none for its answer.
-#[test]
-fn an_answer_of_a_stranger_is_fatal() {
-    fn over<A: Kit>() {
-        let [a, b] = pair::<A>();
-        forge(&b, a.am.layout.reply(0), NOTE, 0, Carry::Inline, 0, &[]);
-        b.am.peers[0].control.publish32(a.am.layout.ready(1) + 4, 1);
-        let text = fatal_text(|| a.am.wait_step(1 << 20));
-        assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
-        assert_eq!(a.am.peers.all_known().count(), 0);
-    }
-    over_stores!(over);
+fn an_answer_of_a_stranger_is_fatal<A: Kit>() {
+    let [a, b] = pair::<A>();
+    forge(&b, a.am.layout.reply(0), NOTE, 0, Carry::Inline, 0, &[]);
+    b.am.peers[0].control.publish32(a.am.layout.ready(1) + 4, 1);
+    let text = fatal_text(|| a.am.wait_step(1 << 20));
+    assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
+    assert_eq!(a.am.peers.all_known().count(), 0);
 }
 
 /// Forged ready counts and exist words. A node of 6 looks at ready counts alone, a node of 70 at exist words too.
-#[test]
-fn announcements_of_nothing_keep_no_poll_and_hide_no_message() {
-    fn over<A: Kit>() {
-        for count in [6, 70] {
-            let shape = Shape { active: vec![0, count - 1], ..Shape::new(count, 4) };
-            let [a, b]: [Node<A>; 2] = nodes(&shape, &A::kit(count, 0)).try_into().ok().unwrap();
-            a.register(&[(NOTE, (note as *const ()).addr())]);
-            let layout = &a.am.layout;
-            let mut state = 5u64;
-            for round in 0..200 {
-                for at in (layout.exist(0)..layout.credit(0)).step_by(8) {
-                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    let word = [0, 1, state, u64::MAX][state as usize >> 20 & 3];
-                    b.am.peers[0].control.publish(at, word);
-                }
-                for look in [Look::Glance, Look::Glance, Look::Glance, Look::Whole, Look::Last] {
-                    assert!(!a.am.look(look).did);
-                }
-                if round % 10 == 0 {
-                    // SAFETY: with 0 bytes nothing is read.
-                    let source = unsafe { Source::new(std::ptr::null(), 0) };
-                    b.am.request_medium(0, NOTE, source, none()).unwrap();
-                    assert!((0..8).any(|_| a.am.poll()) || a.am.look(Look::Last).did, "round {round} of {count} nodes");
-                    assert_eq!(SEEN.take().len(), 1);
-                }
+fn announcements_of_nothing_keep_no_poll_and_hide_no_message<A: Kit>() {
+    for count in [6, 70] {
+        let shape = Shape { active: vec![0, count - 1], ..Shape::new(count, 4) };
+        let [a, b]: [Node<A>; 2] = nodes(&shape, &A::kit(count, 0)).try_into().ok().unwrap();
+        a.register(&[(NOTE, (note as *const ()).addr())]);
+        let layout = &a.am.layout;
+        let mut state = 5u64;
+        for round in 0..200 {
+            for at in (layout.exist(0)..layout.credit(0)).step_by(8) {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let word = [0, 1, state, u64::MAX][state as usize >> 20 & 3];
+                b.am.peers[0].control.publish(at, word);
+            }
+            for look in [Look::Glance, Look::Glance, Look::Glance, Look::Whole, Look::Last] {
+                assert!(!a.am.look(look).did);
+            }
+            if round % 10 == 0 {
+                // SAFETY: with 0 bytes nothing is read.
+                let source = unsafe { Source::new(std::ptr::null(), 0) };
+                b.am.request_medium(0, NOTE, source, none()).unwrap();
+                assert!((0..8).any(|_| a.am.poll()) || a.am.look(Look::Last).did, "round {round} of {count} nodes");
+                assert_eq!(SEEN.take().len(), 1);
             }
         }
     }
-    over_stores!(over);
 }
 
-#[test]
-fn a_credit_for_more_than_was_sent_is_ignored() {
-    fn over<A: Kit>() {
-        let [a, b] = pair::<A>();
-        a.am.request_short(1, NOTE, none()).unwrap();
-        for credit in [2, 5, 0x8000_0000, u32::MAX] {
-            b.am.peers[0].control.publish(a.am.layout.credit(1), credit.into());
-            a.am.inbox.with(|inbox| inbox.retire(&a.am, 1));
-            assert_eq!(a.am.peers[1].outstanding(), 1, "{credit}");
-        }
+fn a_credit_for_more_than_was_sent_is_ignored<A: Kit>() {
+    let [a, b] = pair::<A>();
+    a.am.request_short(1, NOTE, none()).unwrap();
+    for credit in [2, 5, 0x8000_0000, u32::MAX] {
+        b.am.peers[0].control.publish(a.am.layout.credit(1), credit.into());
+        a.am.inbox.with(|inbox| inbox.retire(&a.am, 1));
+        assert_eq!(a.am.peers[1].outstanding(), 1, "{credit}");
     }
-    over_stores!(over);
 }
 
-#[test]
-fn a_bounced_payloads_address_is_the_one_that_was_checked() {
-    fn over<A: Kit>() {
-        for looks in 1..40 {
-            let [a, b] = pair::<A>();
-            let inside = a.bases[0] as u64 + 3;
-            let words = [(1, inside), (BOUNCE_WORD, 1), (BOUNCE_WORD + 1, 2)];
-            forge(&b, a.am.layout.request(0), NOTE, 0, Carry::Bounced, 100, &words);
-            fickle::plan(looks, 1 << 40);
-            let _ = catch(|| a.am.poll());
-            fickle::plan(0, 0);
-            assert!(SEEN.take().iter().all(|(at, _)| *at as u64 == inside), "look {looks}");
-        }
-    }
-    over_stores!(over);
-}
-
-#[test]
-fn a_streamed_reply_stays_what_it_was_at_the_first_look() {
-    fn over<A: Kit>() {
+fn a_bounced_payloads_address_is_the_one_that_was_checked<A: Kit>() {
+    for looks in 1..40 {
         let [a, b] = pair::<A>();
-        let (base, slot) = (a.bases[0] as u64, a.am.layout.reply(0));
-        a.am.request_short(1, NOTE, none()).unwrap();
-        forge(&b, slot, NOTE, 0, Carry::Stream, 4000, &[(1, base), (COUNT_WORD, 100)]);
+        let inside = a.bases[0] as u64 + 3;
+        let words = [(1, inside), (BOUNCE_WORD, 1), (BOUNCE_WORD + 1, 2)];
+        forge(&b, a.am.layout.request(0), NOTE, 0, Carry::Bounced, 100, &words);
+        fickle::plan(looks, 1 << 40);
+        let _ = catch(|| a.am.poll());
+        fickle::plan(0, 0);
+        assert!(SEEN.take().iter().all(|(at, _)| *at as u64 == inside), "look {looks}");
+    }
+}
+
+fn a_streamed_reply_stays_what_it_was_at_the_first_look<A: Kit>() {
+    let [a, b] = pair::<A>();
+    let (base, slot) = (a.bases[0] as u64, a.am.layout.reply(0));
+    a.am.request_short(1, NOTE, none()).unwrap();
+    forge(&b, slot, NOTE, 0, Carry::Stream, 4000, &[(1, base), (COUNT_WORD, 100)]);
+    a.am.poll();
+    // A stream of fewer bytes than were copied, one at another place, and no stream at all.
+    let ring = RING as u64;
+    for (carry, len, address) in
+        [(Carry::Stream, 8, base), (Carry::Stream, 4000, 8), (Carry::Stream, u32::MAX as usize, base)]
+    {
+        forge(&b, slot, NOTE, 0, carry, len, &[(1, address), (COUNT_WORD, 100)]);
+        assert_eq!(catch(|| a.am.poll()), Ok(false));
+    }
+    b.am.peers[0].queue.publish(slot + 8 * COUNT_WORD, ring);
+    assert!(a.am.poll());
+    assert_eq!(SEEN.take(), [(base as usize, 4000)]);
+    let [a, b] = pair::<A>();
+    a.am.request_short(1, NOTE, none()).unwrap();
+    let end = a.bases[0] as u64 + 4096 - 8;
+    forge(&b, slot, NOTE, 0, Carry::Stream, 16, &[(1, end), (COUNT_WORD, 8)]);
+    assert!(fatal_text(|| a.am.poll()).contains("outside the segment"), "at the first look, not the last");
+}
+
+fn a_ring_position_beyond_what_was_written_is_fatal<A: Kit>() {
+    for position in [64u64, 1 << 40, u64::MAX] {
+        let [a, b] = pair::<A>();
+        NODE.set(std::ptr::from_ref(&a).cast());
+        b.am.peers[0].control.publish(a.am.layout.reply_credit(1), position);
+        b.am.request_short(0, REPLY, none()).unwrap();
         a.am.poll();
-        // A stream of fewer bytes than were copied, one at another place, and no stream at all.
-        let ring = RING as u64;
-        for (carry, len, address) in
-            [(Carry::Stream, 8, base), (Carry::Stream, 4000, 8), (Carry::Stream, u32::MAX as usize, base)]
-        {
-            forge(&b, slot, NOTE, 0, carry, len, &[(1, address), (COUNT_WORD, 100)]);
-            assert_eq!(catch(|| a.am.poll()), Ok(false));
-        }
-        b.am.peers[0].queue.publish(slot + 8 * COUNT_WORD, ring);
-        assert!(a.am.poll());
-        assert_eq!(SEEN.take(), [(base as usize, 4000)]);
-        let [a, b] = pair::<A>();
-        a.am.request_short(1, NOTE, none()).unwrap();
-        let end = a.bases[0] as u64 + 4096 - 8;
-        forge(&b, slot, NOTE, 0, Carry::Stream, 16, &[(1, end), (COUNT_WORD, 8)]);
-        assert!(fatal_text(|| a.am.poll()).contains("outside the segment"), "at the first look, not the last");
+        let text = FATAL.take().expect("a fatal error");
+        assert!(text.contains("ring"), "{position:#x}: {text}");
     }
-    over_stores!(over);
 }
 
-#[test]
-fn a_ring_position_beyond_what_was_written_is_fatal() {
-    fn over<A: Kit>() {
-        for position in [64u64, 1 << 40, u64::MAX] {
-            let [a, b] = pair::<A>();
-            NODE.set(std::ptr::from_ref(&a).cast());
-            b.am.peers[0].control.publish(a.am.layout.reply_credit(1), position);
-            b.am.request_short(0, REPLY, none()).unwrap();
-            a.am.poll();
-            let text = FATAL.take().expect("a fatal error");
-            assert!(text.contains("ring"), "{position:#x}: {text}");
-        }
+fn the_librarys_handlers_are_run_for_their_own_messages_only<A: Kit>() {
+    let one_too_few = (RMA_ARRIVED, Carry::Inline, 3);
+    let of_another_category = (RMA_ARRIVED, Carry::Short, 4);
+    let answers_as_requests = (RMA_ARRIVED, Carry::Inline, 4);
+    let no_request = (RMA_DONE, Carry::Short, 1);
+    let forged = [one_too_few, of_another_category, answers_as_requests, no_request, (RMA_DONE, Carry::Long, 1)];
+    for ((handler, carry, args), poll) in forged.into_iter().flat_map(|forged| polls::<A>().map(|poll| (forged, poll)))
+    {
+        let [a, b] = pair::<A>();
+        let words = [(1, a.bases[0] as u64)];
+        forge(&b, a.am.layout.request(0), handler, args, carry, 8, &words);
+        let text = fatal_text(|| poll(&a));
+        assert!(text.contains("another kind"), "{handler} {carry:?} {args}: {text}");
+        assert_eq!(SEEN.take(), []);
     }
-    over_stores!(over);
+    let [a, b] = pair::<A>();
+    a.am.request_short(1, NOTE, none()).unwrap();
+    forge(&b, a.am.layout.reply(0), RMA_ARRIVED, 4, Carry::Inline, 8, &[]);
+    a.am.poll();
+    assert_eq!(SEEN.take().len(), 1, "and for these they are");
 }
 
-#[test]
-fn the_librarys_handlers_are_run_for_their_own_messages_only() {
-    fn over<A: Kit>() {
-        let one_too_few = (RMA_ARRIVED, Carry::Inline, 3);
-        let of_another_category = (RMA_ARRIVED, Carry::Short, 4);
-        let answers_as_requests = (RMA_ARRIVED, Carry::Inline, 4);
-        let no_request = (RMA_DONE, Carry::Short, 1);
-        let forged = [one_too_few, of_another_category, answers_as_requests, no_request, (RMA_DONE, Carry::Long, 1)];
-        for ((handler, carry, args), poll) in
-            forged.into_iter().flat_map(|forged| polls::<A>().map(|poll| (forged, poll)))
-        {
-            let [a, b] = pair::<A>();
-            let words = [(1, a.bases[0] as u64)];
-            forge(&b, a.am.layout.request(0), handler, args, carry, 8, &words);
-            let text = fatal_text(|| poll(&a));
-            assert!(text.contains("another kind"), "{handler} {carry:?} {args}: {text}");
-            assert_eq!(SEEN.take(), []);
-        }
-        let [a, b] = pair::<A>();
-        a.am.request_short(1, NOTE, none()).unwrap();
-        forge(&b, a.am.layout.reply(0), RMA_ARRIVED, 4, Carry::Inline, 8, &[]);
-        a.am.poll();
-        assert_eq!(SEEN.take().len(), 1, "and for these they are");
-    }
-    over_stores!(over);
+fn a_kind_that_nobody_writes_is_fatal<A: Kit>() {
+    let [a, b] = pair::<A>();
+    let slot = a.am.layout.request(0);
+    b.am.peers[0].queue.publish(slot, u64::from(a.am.layout.sequence(0)) | 7 << 29);
+    assert!(fatal_text(|| a.am.poll()).contains("unknown kind"));
+    // Relaxed: one thread.
+    assert_ne!(a._memory[1].word(a.am.layout.queue(1) + slot).load(Ordering::Relaxed), 0, "nothing was cleared");
 }
 
-#[test]
-fn a_kind_that_nobody_writes_is_fatal() {
-    fn over<A: Kit>() {
-        let [a, b] = pair::<A>();
-        let slot = a.am.layout.request(0);
-        b.am.peers[0].queue.publish(slot, u64::from(a.am.layout.sequence(0)) | 7 << 29);
-        assert!(fatal_text(|| a.am.poll()).contains("unknown kind"));
-        // Relaxed: one thread.
-        assert_ne!(a._memory[1].word(a.am.layout.queue(1) + slot).load(Ordering::Relaxed), 0, "nothing was cleared");
-    }
-    over_stores!(over);
+// Over adapters whose nodes store into each other's memory.
+tests_over! { [Heap, Together]:
+    an_answer_to_a_request_that_was_not_sent_is_fatal,
+    an_answer_of_a_stranger_is_fatal,
+    announcements_of_nothing_keep_no_poll_and_hide_no_message,
+    a_credit_for_more_than_was_sent_is_ignored,
+    a_bounced_payloads_address_is_the_one_that_was_checked,
+    a_streamed_reply_stays_what_it_was_at_the_first_look,
+    a_ring_position_beyond_what_was_written_is_fatal,
+    the_librarys_handlers_are_run_for_their_own_messages_only,
+    a_kind_that_nobody_writes_is_fatal,
 }

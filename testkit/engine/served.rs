@@ -4,16 +4,15 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::plan::mix;
-use super::world::{Kit, Node, Shape, nodes, nodes_with, run_nodes};
+use super::world::{Kit, Node, Shape, nodes, nodes_with, over_all_adapters, run_nodes};
 use crate::am::library::RMA_DONE;
 use crate::am::source::{Args, Source};
 use crate::base::config::Config;
 use crate::base::fatal::caught::catch;
 use crate::sci::heap::Heap;
-use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, Effort};
 use crate::sync::{AtomicU32, Ordering};
-use crate::testkit::shipping::{Apart, Paired, Together};
+use crate::testkit::shipping::Apart;
 use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};
 use crate::vis::{Verb, Vis};
@@ -88,11 +87,7 @@ fn transfers_over<A: Kit>(everything: bool) {
 #[test]
 fn transfers_by_messages_are_whole_whatever_the_order_of_stores() {
     for everything in [false, true] {
-        transfers_over::<Heap>(everything);
-        transfers_over::<Reorder<Heap>>(everything);
-        transfers_over::<Together>(everything);
-        transfers_over::<Apart>(everything);
-        transfers_over::<Paired>(everything);
+        over_all_adapters!(transfers_over, everything);
     }
 }
 

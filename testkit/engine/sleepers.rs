@@ -28,6 +28,7 @@ struct Scene {
     party: Party<Heap>,
     /// The thread that serves may leave.
     over: AtomicBool,
+    _watch: Watchdog,
 }
 
 impl Scene {
@@ -39,7 +40,7 @@ impl Scene {
         let party = Party::new(&shape, &adapters, Options { limit: 1000, boxes: 4, heap: 4096, near: true }, |_, _| ());
         // Nodes have threads of their own here, so there is no work but what calls leave.
         party.0.iter().for_each(|member| member.deck.am().background(-1));
-        Scene { fabric, party, over: AtomicBool::new(false) }
+        Scene { fabric, party, over: AtomicBool::new(false), _watch: Watchdog::start() }
     }
 
     fn deck(&self, node: usize) -> &'static Deck<Heap> {
@@ -80,13 +81,19 @@ impl Scene {
     fn soon<T>(&self, thread: Receiver<T>, what: &str) -> T {
         thread.recv_timeout(SOON).unwrap_or_else(|_| {
             crate::base::log::error(format_args!("{what} sleeps on")); // the watchdog may end the process before the panic is shown
-            self.end();
+            self.wake_all();
             panic!("{what} sleeps on");
         })
     }
 
     /// Ends the thread that serves.
-    fn end(&self) {
+    fn end(&self, serves: Receiver<()>) {
+        self.wake_all();
+        serves.recv().unwrap();
+    }
+
+    /// Wakes all, and lets the thread that serves leave.
+    fn wake_all(&self) {
         self.over.store(true, Ordering::Relaxed); // Relaxed: as above
         self.party.0.iter().for_each(|member| member.deck.waiting.wake_all(Key::Object(1)));
         self.fabric.end_sleeps();
@@ -119,7 +126,6 @@ fn a_second_server_does_not_make_the_first_one_deaf() {
     const MANY: [Key; 3] = [Key::Object(2), Key::Object(3), Key::Object(1)];
     for keys in [&TWO[1..], &TWO[..], &MANY[..]] {
         let scene = Scene::new();
-        let _watch = Watchdog::start();
         let keys: &'static [Key] = keys.to_vec().leak();
         std::thread::scope(|scope| {
             let serves = scene.serve(scope, 0, keys);
@@ -139,7 +145,6 @@ fn a_second_server_does_not_make_the_first_one_deaf() {
 #[test]
 fn a_thread_in_a_berth_serves_the_message_that_it_was_called_for() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let (own, there) = scene.with_credits(FOUR);
     std::thread::scope(|scope| {
         let serves = scene.serve(scope, 0, &[Key::Object(1)]);
@@ -148,8 +153,7 @@ fn a_thread_in_a_berth_serves_the_message_that_it_was_called_for() {
         post(scene.deck(1), &there, 7);
         assert_eq!(scene.soon(waits, "the thread in the berth"), 7);
         assert_eq!(scene.fabric.asleep(0), 1, "the thread that serves was not needed");
-        scene.end();
-        serves.recv().unwrap();
+        scene.end(serves);
     });
 }
 
@@ -157,7 +161,6 @@ fn a_thread_in_a_berth_serves_the_message_that_it_was_called_for() {
 #[test]
 fn what_a_new_name_leaves_due_goes_out_while_the_server_sleeps() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let name = (0..).map(|n: u32| n.to_string().into_bytes()).find(|name| names::home(name, 2) == 0).unwrap();
     std::thread::scope(|scope| {
         let finds = run(scope, || scene.deck(1).find(&name, Until::Forever).unwrap());
@@ -166,8 +169,7 @@ fn what_a_new_name_leaves_due_goes_out_while_the_server_sleeps() {
         let serves = scene.serve(scope, 0, &[Key::Object(1)]);
         let own = scene.deck(0).open(Some(&name), FOUR).unwrap();
         assert_eq!(scene.soon(finds, "who waits for a name").id, own.id);
-        scene.end();
-        serves.recv().unwrap();
+        scene.end(serves);
     });
 }
 
@@ -176,7 +178,6 @@ fn what_a_new_name_leaves_due_goes_out_while_the_server_sleeps() {
 #[test]
 fn what_a_post_to_the_own_node_leaves_due_goes_out_while_the_server_sleeps() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let deck = scene.deck(0);
     let own = deck.open(None, ONE).unwrap();
     std::thread::scope(|scope| {
@@ -186,8 +187,7 @@ fn what_a_post_to_the_own_node_leaves_due_goes_out_while_the_server_sleeps() {
         let posts = run(scope, || (1..=3).for_each(|byte| post(deck, &own, byte)));
         scene.soon(posts, "who posts");
         assert_eq!(scene.soon(takes, "who takes"), [1, 2, 3]);
-        scene.end();
-        serves.recv().unwrap();
+        scene.end(serves);
     });
 }
 
@@ -195,7 +195,6 @@ fn what_a_post_to_the_own_node_leaves_due_goes_out_while_the_server_sleeps() {
 #[test]
 fn what_a_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let (own, there) = scene.with_credits(ONE);
     std::thread::scope(|scope| {
         post(scene.deck(1), &there, 1);
@@ -207,8 +206,7 @@ fn what_a_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
             assert_eq!(take(scene.deck(0), &own), byte);
         }
         scene.soon(posts, "who waits for credits");
-        scene.end();
-        serves.recv().unwrap();
+        scene.end(serves);
     });
 }
 
@@ -216,7 +214,6 @@ fn what_a_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
 #[test]
 fn what_a_quick_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let (own, there) = scene.with_credits(ONE);
     let deck = scene.deck(0);
     let quick = deck.open(None, Credit { messages: 100, bytes: 1 << 16 }).unwrap();
@@ -232,8 +229,7 @@ fn what_a_quick_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
         assert_eq!(take(deck, &own), 1);
         deck.am().background(-1);
         scene.soon(posts, "who waits for credits");
-        scene.end();
-        serves.recv().unwrap();
+        scene.end(serves);
     });
 }
 
@@ -242,7 +238,6 @@ fn what_a_quick_retrieval_leaves_due_goes_out_while_the_server_sleeps() {
 #[test]
 fn the_end_reaches_all_that_wait() {
     let scene = Scene::new();
-    let _watch = Watchdog::start();
     let (own, _) = scene.with_credits(FOUR);
     let deck = scene.deck(0);
     let name = (0..).map(|n| format!("name {n}").into_bytes()).find(|name| names::home(name, 2) == 1).unwrap();

@@ -3,11 +3,13 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::world::{Node, Shape, Steady, Watchdog, deliver, nodes, over_all_adapters};
+use super::world::{Node, Shape, Steady, Watchdog, deliver, nodes, tests_over};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::error::{Error, Kind, is_bad_arg as is_bad};
+use crate::sci::heap::Heap;
 use crate::sync::Ordering;
+use crate::testkit::shipping::{Apart, Paired, Together};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
@@ -211,231 +213,191 @@ impl<A: Steady> Steps<A> {
     }
 }
 
-#[test]
-fn before_the_first_message_the_header_finds_nothing_to_poll_for_and_can_read_what_it_looks_at() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        for node in &steps.nodes {
-            let watch = node.am.watch();
-            assert_eq!(watch.left.load(Ordering::Relaxed), 0, "no inline poll is granted");
-            for (slot, sequence) in [(&watch.request, &watch.request_sequence), (&watch.reply, &watch.reply_sequence)] {
-                // SAFETY: a word of the node's own command region, or this test fails.
-                let word = unsafe { slot.load(Ordering::Relaxed).as_ref() }.expect("a slot that can be read");
-                assert_ne!(*word as u16, sequence.load(Ordering::Relaxed), "no message");
-            }
+fn before_the_first_message_the_header_finds_nothing_to_poll_for_and_can_read_what_it_looks_at<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    for node in &steps.nodes {
+        let watch = node.am.watch();
+        assert_eq!(watch.left.load(Ordering::Relaxed), 0, "no inline poll is granted");
+        for (slot, sequence) in [(&watch.request, &watch.request_sequence), (&watch.reply, &watch.reply_sequence)] {
+            // SAFETY: a word of the node's own command region, or this test fails.
+            let word = unsafe { slot.load(Ordering::Relaxed).as_ref() }.expect("a slot that can be read");
+            assert_ne!(*word as u16, sequence.load(Ordering::Relaxed), "no message");
         }
     }
-    over_all_adapters!(over);
 }
 
-#[test]
-fn one_poll_runs_at_most_32_requests_of_the_only_peer() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 64));
-        (0..40).for_each(|i| steps.request(0, 1, NOTE, i));
-        assert!(steps.poll(1));
-        assert_eq!(steps.take_log().len(), 32);
-        assert!(steps.poll(1));
-        assert_eq!(steps.take_log().len(), 8);
-        assert!(!steps.poll(1));
+fn one_poll_runs_at_most_32_requests_of_the_only_peer<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 64));
+    (0..40).for_each(|i| steps.request(0, 1, NOTE, i));
+    assert!(steps.poll(1));
+    assert_eq!(steps.take_log().len(), 32);
+    assert!(steps.poll(1));
+    assert_eq!(steps.take_log().len(), 8);
+    assert!(!steps.poll(1));
+}
+
+fn a_poll_that_finds_a_flood_serves_the_other_predicted_peers_too<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(3, 64));
+    for peer in [1, 2] {
+        (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
     }
-    over_all_adapters!(over);
+    assert!(steps.poll(0));
+    let log = steps.take_log();
+    for peer in [1, 2] {
+        assert_eq!(log.iter().filter(|(from, _)| *from == peer).count(), 32, "of node {peer}");
+    }
 }
 
-#[test]
-fn a_poll_that_finds_a_flood_serves_the_other_predicted_peers_too() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(3, 64));
-        for peer in [1, 2] {
-            (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
-        }
+fn a_flood_does_not_starve_peers_that_are_not_predicted<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(7, 64));
+    for peer in 1..7 {
+        (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
+    }
+    let mut log = Vec::new();
+    for _ in 0..2 {
         assert!(steps.poll(0));
-        let log = steps.take_log();
-        for peer in [1, 2] {
-            assert_eq!(log.iter().filter(|(from, _)| *from == peer).count(), 32, "of node {peer}");
-        }
+        log.extend(steps.take_log());
     }
-    over_all_adapters!(over);
+    for peer in 1..7 {
+        assert!(log.iter().filter(|(from, _)| *from == peer).count() >= 32, "of node {peer}");
+    }
 }
 
-#[test]
-fn a_flood_does_not_starve_peers_that_are_not_predicted() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(7, 64));
-        for peer in 1..7 {
-            (0..40).for_each(|i| steps.request(peer, 0, NOTE, i));
-        }
-        let mut log = Vec::new();
-        for _ in 0..2 {
-            assert!(steps.poll(0));
-            log.extend(steps.take_log());
-        }
-        for peer in 1..7 {
-            assert!(log.iter().filter(|(from, _)| *from == peer).count() >= 32, "of node {peer}");
-        }
+fn replies_do_not_starve_requests<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 256));
+    (0..200).for_each(|i| steps.request(0, 1, ECHO, i));
+    while steps.poll(1) {}
+    steps.request(1, 0, NOTE, 7);
+    steps.take_log();
+    // Each runs 64 replies: all 200 are not run yet.
+    for _ in 0..2 {
+        steps.poll(0);
     }
-    over_all_adapters!(over);
+    assert!(steps.take_log().contains(&(1, 7)));
 }
 
-#[test]
-fn replies_do_not_starve_requests() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 256));
-        (0..200).for_each(|i| steps.request(0, 1, ECHO, i));
-        while steps.poll(1) {}
-        steps.request(1, 0, NOTE, 7);
+fn busy_peers_do_not_starve_one_that_is_not_predicted<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(7, 4));
+    steps.request(6, 0, NOTE, 66);
+    for _ in 0..16 {
+        (1..5).for_each(|peer| steps.request(peer, 0, ECHO, 0));
+        steps.poll(0);
+        for peer in 1..5 {
+            steps.poll(peer);
+        }
+    }
+    assert!(steps.take_log().contains(&(6, 66)));
+}
+
+fn a_reply_needs_no_credit<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    (0..4).for_each(|i| steps.request(0, 1, ECHO, i)); // fills every slot; node 0 does not poll
+    steps.poll(1);
+    assert_eq!(steps.take_log().len(), 4);
+    assert_eq!(steps.poll_until_quiet(0), (0..4).map(|i| (1, note_of(i))).collect::<Vec<_>>());
+}
+
+fn a_request_is_answered_once_by_its_own_handler_only<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    steps.request(0, 1, TWICE, 1);
+    steps.poll(1);
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
+    assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
+    steps.on(0, |_| reply::<A>(OLD_TOKEN.get(), NOTE, 1));
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
+    steps.request(0, 1, TO_REPLIER, 2);
+    steps.poll(1);
+    assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
+    assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
+}
+
+fn a_request_whose_reply_failed_gives_its_slot_back<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
+    for i in 0..9 {
+        steps.request(0, 1, TO_NOWHERE, i); // would wait for ever without a slot
+        steps.poll(1);
+        assert!(matches!(&ERRORS.take()[..], [e] if matches!(e.kind(), Kind::Resource(_))));
+    }
+    assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
+}
+
+fn a_medium_buffer_is_the_handlers_until_it_returns_though_it_replied<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    steps.is_peer(0);
+    for len in [40, 5000] {
+        let payload = vec![9u8; len];
+        // SAFETY: `payload` lives during the call.
+        let source = unsafe { Source::new(payload.as_ptr(), len) };
+        steps.on(0, |node| one_arg(3, |args| node.am.request_medium(1, KEEP, source, args))).unwrap();
+        steps.poll(1);
+        assert_eq!(steps.take_log(), [(0, 9)], "the reply went out before the handler returned");
+        assert_eq!(steps.poll_until_quiet(0), [(1, 3)]);
+    }
+}
+
+fn the_last_look_before_a_sleep_misses_nothing<A: Steady>() {
+    for offset in 0..8 {
+        let steps = Steps::<A>::new(&Shape::new(2, 64));
+        for _ in 0..offset {
+            steps.poll(0);
+        }
+        steps.request(0, 1, NOTE, 1);
+        steps.request(0, 1, ECHO, 2);
+        steps.poll(1);
         steps.take_log();
-        // Each runs 64 replies: all 200 are not run yet.
-        for _ in 0..2 {
-            steps.poll(0);
-        }
-        assert!(steps.take_log().contains(&(1, 7)));
+        let failed = steps.on(0, |node| node.am.wait_step(1 << 20));
+        assert_eq!(steps.take_log(), [(1, note_of(2))], "a reply behind an unanswered request, after {offset} polls");
+        assert_eq!(failed, 0, "a wait that ran a handler made progress");
     }
-    over_all_adapters!(over);
 }
 
-#[test]
-fn busy_peers_do_not_starve_one_that_is_not_predicted() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(7, 4));
-        steps.request(6, 0, NOTE, 66);
-        for _ in 0..16 {
-            (1..5).for_each(|peer| steps.request(peer, 0, ECHO, 0));
-            steps.poll(0);
-            for peer in 1..5 {
-                steps.poll(peer);
+fn a_request_to_nowhere_or_too_long_is_refused<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    let big = vec![0u8; (64 << 10) + 1];
+    // SAFETY: `big` lives during the calls.
+    let source = unsafe { Source::new(big.as_ptr(), big.len()) };
+    let base = steps.nodes[0].bases[1];
+    steps.on(0, |node| {
+        one_arg(0, |args| {
+            assert!(is_bad(node.am.request_short(2, NOTE, args)));
+            assert!(is_bad(node.am.request_medium(1, NOTE, source, args)));
+            for (address, len) in [(base, 4097), (base + 4096, 1), (base - 1, 1), (usize::MAX - 3, 8)] {
+                let result = node.am.request_long(1, NOTE, source.part(0, len), address, args);
+                assert!(is_bad(result), "{len} bytes at {address:#x}");
             }
-        }
-        assert!(steps.take_log().contains(&(6, 66)));
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn a_reply_needs_no_credit() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        (0..4).for_each(|i| steps.request(0, 1, ECHO, i)); // fills every slot; node 0 does not poll
-        steps.poll(1);
-        assert_eq!(steps.take_log().len(), 4);
-        assert_eq!(steps.poll_until_quiet(0), (0..4).map(|i| (1, note_of(i))).collect::<Vec<_>>());
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn a_request_is_answered_once_by_its_own_handler_only() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        steps.request(0, 1, TWICE, 1);
-        steps.poll(1);
-        assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("second")));
-        assert_eq!(steps.poll_until_quiet(0), [(1, 1)]);
-        steps.on(0, |_| reply::<A>(OLD_TOKEN.get(), NOTE, 1));
-        assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("outside")));
-        steps.request(0, 1, TO_REPLIER, 2);
-        steps.poll(1);
-        assert_eq!(steps.poll_until_quiet(0), [(1, 2)]);
-        assert!(matches!(&ERRORS.take()[..], [e] if e.to_string().contains("reply handler")));
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn a_request_whose_reply_failed_gives_its_slot_back() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape { claimed: 4096, ..Shape::new(2, 4) });
-        for i in 0..9 {
-            steps.request(0, 1, TO_NOWHERE, i); // would wait for ever without a slot
-            steps.poll(1);
-            assert!(matches!(&ERRORS.take()[..], [e] if matches!(e.kind(), Kind::Resource(_))));
-        }
-        assert_eq!(steps.poll_until_quiet(0), [], "no reply came");
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn a_medium_buffer_is_the_handlers_until_it_returns_though_it_replied() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        steps.is_peer(0);
-        for len in [40, 5000] {
-            let payload = vec![9u8; len];
-            // SAFETY: `payload` lives during the call.
-            let source = unsafe { Source::new(payload.as_ptr(), len) };
-            steps.on(0, |node| one_arg(3, |args| node.am.request_medium(1, KEEP, source, args))).unwrap();
-            steps.poll(1);
-            assert_eq!(steps.take_log(), [(0, 9)], "the reply went out before the handler returned");
-            assert_eq!(steps.poll_until_quiet(0), [(1, 3)]);
-        }
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn the_last_look_before_a_sleep_misses_nothing() {
-    fn over<A: Steady>() {
-        for offset in 0..8 {
-            let steps = Steps::<A>::new(&Shape::new(2, 64));
-            for _ in 0..offset {
-                steps.poll(0);
-            }
-            steps.request(0, 1, NOTE, 1);
-            steps.request(0, 1, ECHO, 2);
-            steps.poll(1);
-            steps.take_log();
-            let failed = steps.on(0, |node| node.am.wait_step(1 << 20));
-            assert_eq!(
-                steps.take_log(),
-                [(1, note_of(2))],
-                "a reply behind an unanswered request, after {offset} polls"
-            );
-            assert_eq!(failed, 0, "a wait that ran a handler made progress");
-        }
-    }
-    over_all_adapters!(over);
-}
-
-#[test]
-fn a_request_to_nowhere_or_too_long_is_refused() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        let big = vec![0u8; (64 << 10) + 1];
-        // SAFETY: `big` lives during the calls.
-        let source = unsafe { Source::new(big.as_ptr(), big.len()) };
-        let base = steps.nodes[0].bases[1];
-        steps.on(0, |node| {
-            one_arg(0, |args| {
-                assert!(is_bad(node.am.request_short(2, NOTE, args)));
-                assert!(is_bad(node.am.request_medium(1, NOTE, source, args)));
-                for (address, len) in [(base, 4097), (base + 4096, 1), (base - 1, 1), (usize::MAX - 3, 8)] {
-                    let result = node.am.request_long(1, NOTE, source.part(0, len), address, args);
-                    assert!(is_bad(result), "{len} bytes at {address:#x}");
-                }
-            });
         });
-        assert_eq!(steps.poll_until_quiet(1), [], "a refused request sends nothing");
-    }
-    over_all_adapters!(over);
+    });
+    assert_eq!(steps.poll_until_quiet(1), [], "a refused request sends nothing");
 }
 
-#[test]
-fn a_reply_of_which_part_has_arrived_is_no_progress() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape { everything: true, ..Shape::new(2, 4) });
-        steps.is_peer(0);
-        let bytes = [9u8; 8];
-        // SAFETY: `bytes` live during the call.
-        let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
-        steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
-        steps.on(0, |node| node.am.poll_in_loop()); // from here on the header may look
-        steps.poll(1);
-        let log = steps.take_log();
-        let [(99, failed)] = log[..] else { panic!("{log:?}") };
-        // It may be more: if another process had the core meanwhile, a wait skips steps.
-        assert!(failed >= 64, "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}");
-        assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
-    }
-    over_all_adapters!(over);
+fn a_reply_of_which_part_has_arrived_is_no_progress<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape { everything: true, ..Shape::new(2, 4) });
+    steps.is_peer(0);
+    let bytes = [9u8; 8];
+    // SAFETY: `bytes` live during the call.
+    let source = unsafe { Source::new(bytes.as_ptr(), bytes.len()) };
+    steps.on(0, |node| one_arg(1, |args| node.am.request_medium(1, PART, source, args))).unwrap();
+    steps.on(0, |node| node.am.poll_in_loop()); // from here on the header may look
+    steps.poll(1);
+    let log = steps.take_log();
+    let [(99, failed)] = log[..] else { panic!("{log:?}") };
+    // It may be more: if another process had the core meanwhile, a wait skips steps.
+    assert!(failed >= 64, "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}");
+    assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
+}
+
+tests_over! { [Heap, Together, Apart, Paired]:
+    before_the_first_message_the_header_finds_nothing_to_poll_for_and_can_read_what_it_looks_at,
+    one_poll_runs_at_most_32_requests_of_the_only_peer,
+    a_poll_that_finds_a_flood_serves_the_other_predicted_peers_too,
+    a_flood_does_not_starve_peers_that_are_not_predicted,
+    replies_do_not_starve_requests,
+    busy_peers_do_not_starve_one_that_is_not_predicted,
+    a_reply_needs_no_credit,
+    a_request_is_answered_once_by_its_own_handler_only,
+    a_request_whose_reply_failed_gives_its_slot_back,
+    a_medium_buffer_is_the_handlers_until_it_returns_though_it_replied,
+    the_last_look_before_a_sleep_misses_nothing,
+    a_request_to_nowhere_or_too_long_is_refused,
+    a_reply_of_which_part_has_arrived_is_no_progress,
 }

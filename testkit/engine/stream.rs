@@ -3,7 +3,7 @@
 
 use super::plan::{Leg, Message, mix};
 use super::traffic::{mixed, travel};
-use super::world::{Kit, Shape};
+use super::world::{Kit, Shape, over_all_adapters};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::testkit::shipping::{Apart, Paired, Together};
@@ -49,11 +49,7 @@ fn streams_longer_than_the_ring_cross_in_both_directions() {
         };
         travel::<A>(&everything(2, 4), 350_000, 1, &plan, &|_| {});
     }
-    cross::<Heap>();
-    cross::<Reorder<Heap>>();
-    cross::<Together>();
-    cross::<Apart>();
-    cross::<Paired>();
+    over_all_adapters!(cross);
 }
 
 #[test]
@@ -69,9 +65,5 @@ fn a_streamed_reply_from_an_unpredicted_peer_of_a_large_job_completes() {
             travel::<A>(&shape, 140_000, seed, &plan, &|_| {});
         }
     }
-    few::<Heap>();
-    few::<Reorder<Heap>>();
-    few::<Together>();
-    few::<Apart>();
-    few::<Paired>();
+    over_all_adapters!(few);
 }

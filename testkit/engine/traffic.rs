@@ -5,7 +5,7 @@
 
 use super::handlers::{index, on, table};
 use super::plan::{Category, Leg, Message, Name, Plan, any_leg, args, bytes, lengths, mix};
-use super::world::{Kit, Node, Shape, run};
+use super::world::{Kit, Node, Shape, over_all_adapters, run};
 use crate::am::region::{MAX_ARGS, MAX_MEDIUM};
 use crate::am::slot::inline_max;
 use crate::am::source::{Args, Source};
@@ -404,30 +404,18 @@ fn mixtures<A: Kit>(answers: u64) {
 
 #[test]
 fn requests_without_reply_give_their_slots_back_in_batches() {
-    mixtures::<Heap>(0);
-    mixtures::<Reorder<Heap>>(0);
-    mixtures::<Together>(0);
-    mixtures::<Apart>(0);
-    mixtures::<Paired>(0);
+    over_all_adapters!(mixtures, 0);
 }
 
 #[test]
 fn every_reply_comes_once_and_in_order() {
-    mixtures::<Heap>(16);
-    mixtures::<Reorder<Heap>>(16);
-    mixtures::<Together>(16);
-    mixtures::<Apart>(16);
-    mixtures::<Paired>(16);
+    over_all_adapters!(mixtures, 16);
 }
 
 #[test]
 fn answered_and_unanswered_requests_mix_in_any_order() {
     for answers in [1, 8, 15] {
-        mixtures::<Heap>(answers);
-        mixtures::<Reorder<Heap>>(answers);
-        mixtures::<Together>(answers);
-        mixtures::<Apart>(answers);
-        mixtures::<Paired>(answers);
+        over_all_adapters!(mixtures, answers);
     }
 }
 
@@ -442,9 +430,5 @@ fn payloads_of_odd_sizes_wrap_the_rings() {
         travel::<A>(&Shape::new(2, slots), 0, 3, &plan, &|_| {});
     }
     wrap::<Heap>(4);
-    wrap::<Heap>(64);
-    wrap::<Reorder<Heap>>(64);
-    wrap::<Together>(64);
-    wrap::<Apart>(64);
-    wrap::<Paired>(64);
+    over_all_adapters!(wrap, 64);
 }

@@ -2,10 +2,9 @@
 
 use super::steps::{ECHO, NOTE, Steps, note_of};
 use super::traffic::{mixed, travel};
-use super::world::{Kit, Shape, Steady};
+use super::world::{Kit, Shape, Steady, over_all_adapters, tests_over};
 use crate::sci::heap::Heap;
-use crate::sci::reorder::Reorder;
-use crate::testkit::shipping::{Apart, Paired, Together};
+use crate::testkit::shipping::Together;
 
 fn from_start<A: Kit>(start: u32, slots: u32, answers: u64) {
     let shape = Shape { start, ..Shape::new(2, slots) };
@@ -25,11 +24,7 @@ fn from_starts<A: Kit>(answers: u64) {
 #[test]
 fn counts_of_requests_wrap() {
     for answers in [0, 8, 16] {
-        from_starts::<Heap>(answers);
-        from_starts::<Reorder<Heap>>(answers);
-        from_starts::<Together>(answers);
-        from_starts::<Apart>(answers);
-        from_starts::<Paired>(answers);
+        over_all_adapters!(from_starts, answers);
     }
 }
 
@@ -42,37 +37,33 @@ fn silent_laps<A: Steady>(steps: &Steps<A>, laps: u32) {
     }
 }
 
-#[test]
-fn a_reply_slot_never_written_is_no_reply_when_the_sequence_comes_round() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        silent_laps(&steps, 0x1_0004);
-        steps.request(0, 1, ECHO, 7);
-        assert_eq!(steps.poll_until_quiet(1), [(0, 7)]);
-        assert_eq!(steps.poll_until_quiet(0), [(1, note_of(7))]);
-    }
-    over::<Heap>();
-    over::<Together>(); // a wire would carry each of some hundred thousand messages by itself
+fn a_reply_slot_never_written_is_no_reply_when_the_sequence_comes_round<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    silent_laps(&steps, 0x1_0004);
+    steps.request(0, 1, ECHO, 7);
+    assert_eq!(steps.poll_until_quiet(1), [(0, 7)]);
+    assert_eq!(steps.poll_until_quiet(0), [(1, note_of(7))]);
 }
 
-#[test]
-fn an_old_reply_is_not_run_again_when_the_sequence_comes_round() {
-    fn over<A: Steady>() {
-        let steps = Steps::<A>::new(&Shape::new(2, 4));
-        for i in 0..4 {
-            steps.request(0, 1, ECHO, i);
-            assert_eq!(steps.poll_until_quiet(1), [(0, i)]);
-            assert_eq!(steps.poll_until_quiet(0), [(1, note_of(i))]);
-        }
-        for _ in 0..3 {
-            silent_laps(&steps, 0x7fff);
-            assert_eq!(steps.poll_until_quiet(0), []);
-            silent_laps(&steps, 1);
-            assert_eq!(steps.poll_until_quiet(0), []);
-            silent_laps(&steps, 1);
-            assert_eq!(steps.poll_until_quiet(0), []);
-        }
+fn an_old_reply_is_not_run_again_when_the_sequence_comes_round<A: Steady>() {
+    let steps = Steps::<A>::new(&Shape::new(2, 4));
+    for i in 0..4 {
+        steps.request(0, 1, ECHO, i);
+        assert_eq!(steps.poll_until_quiet(1), [(0, i)]);
+        assert_eq!(steps.poll_until_quiet(0), [(1, note_of(i))]);
     }
-    over::<Heap>();
-    over::<Together>(); // a wire would carry each of some hundred thousand messages by itself
+    for _ in 0..3 {
+        silent_laps(&steps, 0x7fff);
+        assert_eq!(steps.poll_until_quiet(0), []);
+        silent_laps(&steps, 1);
+        assert_eq!(steps.poll_until_quiet(0), []);
+        silent_laps(&steps, 1);
+        assert_eq!(steps.poll_until_quiet(0), []);
+    }
+}
+
+// A wire would carry each of some hundred thousand messages by itself.
+tests_over! { [Heap, Together]:
+    a_reply_slot_never_written_is_no_reply_when_the_sequence_comes_round,
+    an_old_reply_is_not_run_again_when_the_sequence_comes_round,
 }

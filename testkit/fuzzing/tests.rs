@@ -49,44 +49,24 @@ fn try_target(name: &str) {
     TestRunner::new(config).run(&made, run).unwrap_or_else(|e| panic!("{name}: {e}"));
 }
 
-#[test]
-fn no_word_that_a_peer_may_write_harms_more_than_the_job() {
-    try_target("regions");
+macro_rules! targets {
+    ($($test:ident: $target:literal,)+) => {
+        $(#[test]
+        fn $test() {
+            try_target($target);
+        })+
+    };
 }
 
-#[test]
-fn no_cell_that_a_member_may_write_harms_more_than_the_job() {
-    try_target("collectives");
-}
-
-#[test]
-fn no_hand_off_and_no_bulletin_harms_a_node() {
-    try_target("hand_off");
-}
-
-#[test]
-fn nothing_that_another_host_sends_harms_more_than_its_link() {
-    try_target("far");
-}
-
-#[test]
-fn no_frame_of_a_channel_harms_launcher_or_agent() {
-    try_target("channel");
-}
-
-#[test]
-fn no_message_about_a_mail_box_harms_more_than_the_job() {
-    try_target("mailbox");
-}
-
-#[test]
-fn no_setting_panics() {
-    try_target("settings");
-}
-
-#[test]
-fn no_description_of_a_transfer_panics() {
-    try_target("shapes");
+targets! {
+    no_word_that_a_peer_may_write_harms_more_than_the_job: "regions",
+    no_cell_that_a_member_may_write_harms_more_than_the_job: "collectives",
+    no_hand_off_and_no_bulletin_harms_a_node: "hand_off",
+    nothing_that_another_host_sends_harms_more_than_its_link: "far",
+    no_frame_of_a_channel_harms_launcher_or_agent: "channel",
+    no_message_about_a_mail_box_harms_more_than_the_job: "mailbox",
+    no_setting_panics: "settings",
+    no_description_of_a_transfer_panics: "shapes",
 }
 
 /// Checks the error that a run of collectives ends with. `steps` are the input of `collectives`.
