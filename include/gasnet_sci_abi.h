@@ -257,6 +257,11 @@
 #define GASNETI_SCI_VIS_CHECKED 256
 
 /*
+ Bit of `how`: a call of GASNet-1. Its `rank` is a node, and it has neither a team nor flags.
+ */
+#define GASNETI_SCI_VIS_G1 512
+
+/*
  First word of an atomic domain.
  */
 #define GASNETI_SCI_AD_MAGIC 1195726913
@@ -1264,111 +1269,6 @@ size_t gasneti_sci_end_region(void);
 void gasneti_sci_check_range(const char *name, uint32_t node, const void *address, size_t nbytes);
 
 /*
- Put from a list of pieces to a list of pieces. Returns the handle of the NB form, 0 if it is complete.
- */
-size_t gasneti_sci_putv(uint32_t how,
-                        uint32_t node,
-                        size_t dstcount,
-                        const gasnet_memvec_t *dstlist,
-                        size_t srccount,
-                        const gasnet_memvec_t *srclist);
-
-/*
- Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_putv`.
- */
-size_t gasneti_sci_getv(uint32_t how,
-                        size_t dstcount,
-                        const gasnet_memvec_t *dstlist,
-                        uint32_t node,
-                        size_t srccount,
-                        const gasnet_memvec_t *srclist);
-
-/*
- Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
- */
-size_t gasneti_sci_puti(uint32_t how,
-                        uint32_t node,
-                        size_t dstcount,
-                        void *const *dstlist,
-                        size_t dstlen,
-                        size_t srccount,
-                        void *const *srclist,
-                        size_t srclen);
-
-/*
- Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
- */
-size_t gasneti_sci_geti(uint32_t how,
-                        size_t dstcount,
-                        void *const *dstlist,
-                        size_t dstlen,
-                        uint32_t node,
-                        size_t srccount,
-                        void *const *srclist,
-                        size_t srclen);
-
-/*
- Put of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
- */
-size_t gasneti_sci_puts(uint32_t how,
-                        uint32_t node,
-                        void *dstaddr,
-                        const size_t *dststrides,
-                        const void *srcaddr,
-                        const size_t *srcstrides,
-                        const size_t *count,
-                        size_t levels);
-
-/*
- Get of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
- */
-size_t gasneti_sci_gets(uint32_t how,
-                        void *dstaddr,
-                        const size_t *dststrides,
-                        uint32_t node,
-                        const void *srcaddr,
-                        const size_t *srcstrides,
-                        const size_t *count,
-                        size_t levels);
-
-/*
- Checks the lists of a vector transfer; an error ends the job. `put`: not 0 if the destination is remote.
- */
-void gasneti_sci_check_vector(const char *name,
-                              int put,
-                              uint32_t node,
-                              size_t dstcount,
-                              const gasnet_memvec_t *dstlist,
-                              size_t srccount,
-                              const gasnet_memvec_t *srclist);
-
-/*
- Checks the lists of an indexed transfer, like `gasneti_sci_check_vector`.
- */
-void gasneti_sci_check_indexed(const char *name,
-                               int put,
-                               uint32_t node,
-                               size_t dstcount,
-                               void *const *dstlist,
-                               size_t dstlen,
-                               size_t srccount,
-                               void *const *srclist,
-                               size_t srclen);
-
-/*
- Checks the arrays of a strided transfer, like `gasneti_sci_check_vector`.
- */
-void gasneti_sci_check_strided(const char *name,
-                               int put,
-                               uint32_t node,
-                               const void *dstaddr,
-                               const size_t *dststrides,
-                               const void *srcaddr,
-                               const size_t *srcstrides,
-                               const size_t *count,
-                               size_t levels);
-
-/*
  Debug clients call it before the call `name`: like `gasneti_sci_check`, and it remembers the place.
  */
 void gasneti_sci_coll_at(const char *name, const char *file, int line, uint32_t rules);
@@ -1718,91 +1618,106 @@ void gasneti_sci_ex_check_transfer(const char *name,
                                    uint32_t flags);
 
 /*
- Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
- */
-size_t gasneti_sci_ex_putv(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           uint32_t rank,
-                           size_t dstcount,
-                           const gasnet_memvec_t *dstlist,
-                           size_t srccount,
-                           const gasnet_memvec_t *srclist,
-                           uint32_t flags);
-
-/*
- Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_ex_putv`.
- */
-size_t gasneti_sci_ex_getv(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           size_t dstcount,
-                           const gasnet_memvec_t *dstlist,
-                           uint32_t rank,
-                           size_t srccount,
-                           const gasnet_memvec_t *srclist,
-                           uint32_t flags);
-
-/*
- Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
- */
-size_t gasneti_sci_ex_puti(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           uint32_t rank,
-                           size_t dstcount,
-                           void *const *dstlist,
-                           size_t dstlen,
-                           size_t srccount,
-                           void *const *srclist,
-                           size_t srclen,
-                           uint32_t flags);
-
-/*
- Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_ex_putv`.
- */
-size_t gasneti_sci_ex_geti(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           size_t dstcount,
-                           void *const *dstlist,
-                           size_t dstlen,
-                           uint32_t rank,
-                           size_t srccount,
-                           void *const *srclist,
-                           size_t srclen,
-                           uint32_t flags);
-
-/*
- Put of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
- */
-size_t gasneti_sci_ex_puts(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           uint32_t rank,
-                           void *dstaddr,
-                           const ptrdiff_t *dststrides,
-                           const void *srcaddr,
-                           const ptrdiff_t *srcstrides,
-                           size_t elemsz,
-                           const size_t *count,
-                           size_t levels,
-                           uint32_t flags);
-
-/*
- Get of a regular section (strides and counts); otherwise like `gasneti_sci_ex_putv`.
- */
-size_t gasneti_sci_ex_gets(uint32_t how,
-                           const gasneti_sci_tm_t *tm,
-                           void *dstaddr,
-                           const ptrdiff_t *dststrides,
-                           uint32_t rank,
-                           const void *srcaddr,
-                           const ptrdiff_t *srcstrides,
-                           size_t elemsz,
-                           const size_t *count,
-                           size_t levels,
-                           uint32_t flags);
-
-/*
  Arms a handler: it is run at the target of this thread's next put, with a copy of `nbytes` bytes. 0 disarms.
  */
 void gasneti_sci_ex_arm(uint8_t handler, const void *source, size_t nbytes);
+
+/*
+ Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.
+ */
+size_t gasneti_sci_putv(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        uint32_t rank,
+                        size_t dstcount,
+                        const gasnet_memvec_t *dstlist,
+                        size_t srccount,
+                        const gasnet_memvec_t *srclist,
+                        uint32_t flags);
+
+/*
+ Get from a list of pieces to a list of pieces; otherwise like `gasneti_sci_putv`.
+ */
+size_t gasneti_sci_getv(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        size_t dstcount,
+                        const gasnet_memvec_t *dstlist,
+                        uint32_t rank,
+                        size_t srccount,
+                        const gasnet_memvec_t *srclist,
+                        uint32_t flags);
+
+/*
+ Put from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
+ */
+size_t gasneti_sci_puti(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        uint32_t rank,
+                        size_t dstcount,
+                        void *const *dstlist,
+                        size_t dstlen,
+                        size_t srccount,
+                        void *const *srclist,
+                        size_t srclen,
+                        uint32_t flags);
+
+/*
+ Get from a list of addresses to a list of addresses; otherwise like `gasneti_sci_putv`.
+ */
+size_t gasneti_sci_geti(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        size_t dstcount,
+                        void *const *dstlist,
+                        size_t dstlen,
+                        uint32_t rank,
+                        size_t srccount,
+                        void *const *srclist,
+                        size_t srclen,
+                        uint32_t flags);
+
+/*
+ Put of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
+ */
+size_t gasneti_sci_puts(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        uint32_t rank,
+                        void *dstaddr,
+                        const ptrdiff_t *dststrides,
+                        const void *srcaddr,
+                        const ptrdiff_t *srcstrides,
+                        size_t elemsz,
+                        const size_t *count,
+                        size_t levels,
+                        uint32_t flags);
+
+/*
+ Get of a regular section (strides and counts); otherwise like `gasneti_sci_putv`.
+ */
+size_t gasneti_sci_gets(uint32_t how,
+                        const gasneti_sci_tm_t *tm,
+                        void *dstaddr,
+                        const ptrdiff_t *dststrides,
+                        uint32_t rank,
+                        const void *srcaddr,
+                        const ptrdiff_t *srcstrides,
+                        size_t elemsz,
+                        const size_t *count,
+                        size_t levels,
+                        uint32_t flags);
+
+/*
+ Announces the modes of a client object. A constructor in every such object calls it before `main`.
+ */
+void gasneti_sci_object_0_3(uint32_t modes);
+
+/*
+ Ends the job with status `code`. Any thread, any time after init. Contract: core.md §6.3.
+ */
+void gasneti_sci_exit(int code) GASNETI_SCI_NORETURN;
+
+/*
+ Ends the job with a line `*** FATAL ERROR: `, followed by `text`.
+ */
+void gasneti_sci_fatal(const char *text) GASNETI_SCI_NORETURN;
 
 /*
  Makes an atomic domain. It waits for nobody, because a message of a domain does not name it. With debug clients all members meet

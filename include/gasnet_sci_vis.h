@@ -16,7 +16,6 @@
 #define GASNETI_SCI_VIS_FEW_H
 
 #if !defined(GASNET_DEBUG) && !defined(GASNET_SEGMENT_EVERYTHING) && defined(__GNUC__)
-#define GASNETI_SCI_VIS_INLINE 1
 
 /* Does `copy(N)` for pieces of N = `len` bytes, if that is a common size. N is a constant, so that a piece is a few
  * loads and stores. */
@@ -93,7 +92,7 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
   return 1;
 }
 
-/* ---- the verbs: inline if possible, else the library's ---- */
+/* ---- what the verbs do inline if they can (gasnet_sci_ex_vis.h) ---- */
 
 /* Empty transfers are calls: a handler may be armed. The numbers are unsigned, so that 0 less 1 is above every limit. */
 #define GASNETI_SCI_FEW_LISTS(n, m, dst, src) ((n) == (m) && (n) - 1 < gasneti_sci_few && (dst) && (src))
@@ -103,6 +102,7 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
  * non-blocking get has an acquire fence, too.) */
 #define GASNETI_SCI_FEW_DO(condition, side, copied)                                                                  \
   if (condition) {                                                                                                   \
+    const gasnet_node_t node = (how & GASNETI_SCI_VIS_G1) ? rank : gasneti_sci_jobrank(tm, rank);                    \
     uintptr_t move[2] = {0, 0};                                                                                      \
     if (gasneti_sci_find(node, &move[side])) {                                                                       \
       GASNETI_SCI_FENCE_COMPILER();                                                                                  \
@@ -114,51 +114,21 @@ GASNETI_SCI_INLINE int gasneti_sci_few_rows(uintptr_t to, const size_t *dststrid
     }                                                                                                                \
   }
 
-GASNETI_SCI_INLINE size_t gasneti_sci_do_putv(uint32_t how, gasnet_node_t node, size_t dstcount,
-                                              gasnet_memvec_t const *dstlist, size_t srccount,
-                                              gasnet_memvec_t const *srclist) {
-  GASNETI_SCI_FEW_DO(GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 0,
-                     gasneti_sci_few_pieces(dstlist, srclist, dstcount, move))
-  return gasneti_sci_putv(how, node, dstcount, dstlist, srccount, srclist);
-}
-GASNETI_SCI_INLINE size_t gasneti_sci_do_getv(uint32_t how, size_t dstcount, gasnet_memvec_t const *dstlist,
-                                              gasnet_node_t node, size_t srccount, gasnet_memvec_t const *srclist) {
-  GASNETI_SCI_FEW_DO(GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 1,
-                     gasneti_sci_few_pieces(dstlist, srclist, dstcount, move))
-  return gasneti_sci_getv(how, dstcount, dstlist, node, srccount, srclist);
-}
-
-GASNETI_SCI_INLINE size_t gasneti_sci_do_puti(uint32_t how, gasnet_node_t node, size_t dstcount, void *const *dstlist,
-                                              size_t dstlen, size_t srccount, void *const *srclist, size_t srclen) {
-  GASNETI_SCI_FEW_DO(dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 0,
-                     gasneti_sci_few_places(dstlist, srclist, dstcount, dstlen, move))
-  return gasneti_sci_puti(how, node, dstcount, dstlist, dstlen, srccount, srclist, srclen);
-}
-GASNETI_SCI_INLINE size_t gasneti_sci_do_geti(uint32_t how, size_t dstcount, void *const *dstlist, size_t dstlen,
-                                              gasnet_node_t node, size_t srccount, void *const *srclist, size_t srclen) {
-  GASNETI_SCI_FEW_DO(dstlen == srclen && GASNETI_SCI_FEW_LISTS(dstcount, srccount, dstlist, srclist), 1,
-                     gasneti_sci_few_places(dstlist, srclist, dstcount, dstlen, move))
-  return gasneti_sci_geti(how, dstcount, dstlist, dstlen, node, srccount, srclist, srclen);
-}
-
-#define GASNETI_SCI_FEW_LEVELS() (levels - 1 < 2 && dststrides && srcstrides && count)
-
-GASNETI_SCI_INLINE size_t gasneti_sci_do_puts(uint32_t how, gasnet_node_t node, void *dstaddr, const size_t *dststrides,
-                                              const void *srcaddr, const size_t *srcstrides, const size_t *count,
-                                              size_t levels) {
-  GASNETI_SCI_FEW_DO(GASNETI_SCI_FEW_LEVELS(), 0,
-                     gasneti_sci_few_rows((uintptr_t)dstaddr + move[0], dststrides, (uintptr_t)srcaddr + move[1],
-                                          srcstrides, count, levels))
-  return gasneti_sci_puts(how, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels);
-}
-GASNETI_SCI_INLINE size_t gasneti_sci_do_gets(uint32_t how, void *dstaddr, const size_t *dststrides, gasnet_node_t node,
-                                              const void *srcaddr, const size_t *srcstrides, const size_t *count,
-                                              size_t levels) {
-  GASNETI_SCI_FEW_DO(GASNETI_SCI_FEW_LEVELS(), 1,
-                     gasneti_sci_few_rows((uintptr_t)dstaddr + move[0], dststrides, (uintptr_t)srcaddr + move[1],
-                                          srcstrides, count, levels))
-  return gasneti_sci_gets(how, dstaddr, dststrides, node, srcaddr, srcstrides, count, levels);
-}
+/* Strided transfers of `counts`, whose first one is the bytes of an element. GASNet-EX has those beside the counts, and signed strides. */
+#define GASNETI_SCI_FEW_LEVELS(side, counts)                                                                         \
+  GASNETI_SCI_FEW_DO(levels - 1 < 2 && dststrides && srcstrides && count, side,                                      \
+                     gasneti_sci_few_rows((uintptr_t)dstaddr + move[0], (const size_t *)dststrides,                  \
+                                          (uintptr_t)srcaddr + move[1], (const size_t *)srcstrides, counts, levels))
+#define GASNETI_SCI_EX_FEW_LEVELS(side)                                                                              \
+  if (elemsz != 0 && levels - 1 < 2 && count && count[0] != 0 && count[levels - 1] != 0) {                           \
+    size_t all[3];                                                                                                   \
+    all[0] = elemsz, all[1] = count[0], all[2] = count[levels - 1];                                                  \
+    GASNETI_SCI_FEW_LEVELS(side, all)                                                                                \
+  }
+#else
+#define GASNETI_SCI_FEW_DO(condition, side, copied)
+#define GASNETI_SCI_FEW_LEVELS(side, counts)
+#define GASNETI_SCI_EX_FEW_LEVELS(side)
 #endif
 
 #endif

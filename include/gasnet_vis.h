@@ -30,54 +30,6 @@
 
 #include "gasnetex.h"
 
-#if defined(GASNET_DEBUG)
-#ifdef __cplusplus
-extern "C" {
-#endif
-/* One inline wrapper per verb, so that arguments are evaluated once. */
-#define GASNETI_SCI_VIS_WRAP(verb, shape, declared, passed, lists)                                                   \
-  GASNETI_SCI_INLINE size_t gasneti_sci_##verb##_checked declared {                                                  \
-    gasneti_sci_check(name, file, line, GASNETI_SCI_RULES_CLIENT);                                                   \
-    gasneti_sci_check_##shape lists;                                                                                 \
-    return gasneti_sci_##verb passed;                                                                                \
-  }                                                                                                                  \
-  struct gasneti_sci_semicolon
-#define GASNETI_SCI_VIS_PLACE const char *name, const char *file, int line, uint32_t how
-
-GASNETI_SCI_VIS_WRAP(putv, vector,
-                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, size_t dstcount, gasnet_memvec_t const *dstlist,
-                      size_t srccount, gasnet_memvec_t const *srclist),
-                     (how, node, dstcount, dstlist, srccount, srclist),
-                     (name, 1, node, dstcount, dstlist, srccount, srclist));
-GASNETI_SCI_VIS_WRAP(getv, vector,
-                     (GASNETI_SCI_VIS_PLACE, size_t dstcount, gasnet_memvec_t const *dstlist, gasnet_node_t node,
-                      size_t srccount, gasnet_memvec_t const *srclist),
-                     (how, dstcount, dstlist, node, srccount, srclist),
-                     (name, 0, node, dstcount, dstlist, srccount, srclist));
-GASNETI_SCI_VIS_WRAP(puti, indexed,
-                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, size_t dstcount, void *const *dstlist, size_t dstlen,
-                      size_t srccount, void *const *srclist, size_t srclen),
-                     (how, node, dstcount, dstlist, dstlen, srccount, srclist, srclen),
-                     (name, 1, node, dstcount, dstlist, dstlen, srccount, srclist, srclen));
-GASNETI_SCI_VIS_WRAP(geti, indexed,
-                     (GASNETI_SCI_VIS_PLACE, size_t dstcount, void *const *dstlist, size_t dstlen, gasnet_node_t node,
-                      size_t srccount, void *const *srclist, size_t srclen),
-                     (how, dstcount, dstlist, dstlen, node, srccount, srclist, srclen),
-                     (name, 0, node, dstcount, dstlist, dstlen, srccount, srclist, srclen));
-GASNETI_SCI_VIS_WRAP(puts, strided,
-                     (GASNETI_SCI_VIS_PLACE, gasnet_node_t node, void *dstaddr, const size_t *dststrides,
-                      const void *srcaddr, const size_t *srcstrides, const size_t *count, size_t levels),
-                     (how, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels),
-                     (name, 1, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels));
-GASNETI_SCI_VIS_WRAP(gets, strided,
-                     (GASNETI_SCI_VIS_PLACE, void *dstaddr, const size_t *dststrides, gasnet_node_t node,
-                      const void *srcaddr, const size_t *srcstrides, const size_t *count, size_t levels),
-                     (how, dstaddr, dststrides, node, srcaddr, srcstrides, count, levels),
-                     (name, 0, node, dstaddr, dststrides, srcaddr, srcstrides, count, levels));
-#ifdef __cplusplus
-}
-#endif
-#endif
 #define GASNETI_SCI_IN_VIS_H 1
 #ifdef __cplusplus
 extern "C" {
@@ -90,11 +42,9 @@ GASNETI_SCI_END_C
 }
 #endif
 #undef GASNETI_SCI_IN_VIS_H
-#if defined(GASNETI_SCI_VIS_INLINE)
-#define GASNETI_SCI_VIS(name, verb, ...) gasneti_sci_do_##verb(__VA_ARGS__)
-#else
-#define GASNETI_SCI_VIS(name, verb, ...) GASNETI_SCI_PLACED(name, gasneti_sci_##verb, __VA_ARGS__)
-#endif
+/* A call of GASNet-1 has no team, and no flags. */
+#define GASNETI_SCI_VIS(name, verb, form, ...)                                                                       \
+  GASNETI_SCI_PLACED(name, gasneti_sci_do_##verb, GASNETI_SCI_VIS_HOW((form) | GASNETI_SCI_VIS_G1), NULL, __VA_ARGS__, 0)
 
 /* The arguments are the macro's variable ones, so that a list may be written in place, with commas. */
 #define GASNETI_SCI_VIS_BULK(name, verb, ...)                                                                        \

@@ -7,6 +7,8 @@ mod engine;
 #[cfg(not(loom))]
 pub mod fuzzing;
 pub(crate) mod party;
+#[cfg(test)]
+pub(crate) mod scratch;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod shipping;
 pub(crate) mod world;

@@ -28,28 +28,20 @@ enum Load {
 }
 
 impl<A: Adapter> Am<A> {
-    pub(crate) fn loop_short(&self, handler: u8, args: Args<'_>) {
-        self.loop_run(Kind::LoopRequest, handler, Load::Short, args);
+    pub(crate) fn loop_short(&self, kind: Kind, handler: u8, args: Args<'_>) {
+        self.loop_run(kind, handler, Load::Short, args);
     }
 
-    pub(crate) fn loop_medium(&self, handler: u8, source: Source, args: Args<'_>) {
-        self.loop_copied(Kind::LoopRequest, handler, source, args);
+    pub(crate) fn loop_medium(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
+        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Medium(copy, source.len()), args));
     }
 
-    pub(crate) fn loop_long(&self, handler: u8, source: Source, address: usize, args: Args<'_>) {
-        self.loop_placed(Kind::LoopRequest, handler, source, address, args);
-    }
-
-    pub(crate) fn loop_reply_short(&self, handler: u8, args: Args<'_>) {
-        self.loop_run(Kind::LoopReply, handler, Load::Short, args);
-    }
-
-    pub(crate) fn loop_reply_medium(&self, handler: u8, source: Source, args: Args<'_>) {
-        self.loop_copied(Kind::LoopReply, handler, source, args);
-    }
-
-    pub(crate) fn loop_reply_long(&self, handler: u8, source: Source, address: usize, args: Args<'_>) {
-        self.loop_placed(Kind::LoopReply, handler, source, address, args);
+    pub(crate) fn loop_long(&self, kind: Kind, handler: u8, source: Source, address: usize, args: Args<'_>) {
+        let target = address as *mut u8;
+        // SAFETY: the target lies in this node's segment (checked by the verb), or is valid by the client's promise in
+        // EVERYTHING; coinciding source and target are left alone (contract: core.md §9.4, loopback).
+        unsafe { source.move_to(target) };
+        self.loop_run(kind, handler, Load::Long(target, source.len()), args);
     }
 
     /// Runs the client's handler `handler` as one of a Medium reply of `source` without arguments, on a copy of `payload`. It is
@@ -60,18 +52,6 @@ impl<A: Adapter> Am<A> {
         self.loopback.with_copy(payload, |copy| {
             self.loop_run_from(source, Kind::LoopReply, handler, Load::Medium(copy, payload.len()), none);
         });
-    }
-
-    fn loop_copied(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
-        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Medium(copy, source.len()), args));
-    }
-
-    fn loop_placed(&self, kind: Kind, handler: u8, source: Source, address: usize, args: Args<'_>) {
-        let target = address as *mut u8;
-        // SAFETY: the target lies in this node's segment (checked by the verb), or is valid by the client's promise in
-        // EVERYTHING; coinciding source and target are left alone (contract: core.md §9.4, loopback).
-        unsafe { source.move_to(target) };
-        self.loop_run(kind, handler, Load::Long(target, source.len()), args);
     }
 
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {

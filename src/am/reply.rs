@@ -27,7 +27,7 @@ impl<A: Adapter> Am<A> {
     pub fn reply_short(&self, token: &Token, handler: u8, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
         if answer(token)? == Kind::LoopRequest {
-            self.loop_reply_short(handler, args);
+            self.loop_short(Kind::LoopReply, handler, args);
             return Ok(());
         }
         let inbox = self.inbox_of(token);
@@ -58,7 +58,7 @@ impl<A: Adapter> Am<A> {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
         if answer(token)? == Kind::LoopRequest {
-            self.loop_reply_medium(handler, source, args);
+            self.loop_medium(Kind::LoopReply, handler, source, args);
             return Ok(());
         }
         let inbox = self.inbox_of(token);
@@ -92,7 +92,7 @@ impl<A: Adapter> Am<A> {
         let target = self.check_long(token.source(), source.len(), address)?;
         self.claim_target(target, address, source.len());
         if answer(token)? == Kind::LoopRequest {
-            self.loop_reply_long(handler, source, address, args);
+            self.loop_long(Kind::LoopReply, handler, source, address, args);
             return Ok(());
         }
         let inbox = self.inbox_of(token);

@@ -8,6 +8,7 @@ use super::engine::Am;
 use super::outbox::{Peer, Reserved};
 use super::slot::{self, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
+use super::token::Kind;
 use crate::am::region::{LINE, MAX_LONG, MAX_MEDIUM};
 use crate::am::wait::Rest;
 use crate::base::error::{Error, bad_arg};
@@ -58,7 +59,7 @@ impl<A: Adapter> Am<A> {
     pub fn send_short(&self, dest: u32, handler: u8, args: Args<'_>, flags: Flags) -> Result<bool, Error> {
         args.check()?;
         if dest == self.me {
-            self.loop_short(handler, args);
+            self.loop_short(Kind::LoopRequest, handler, args);
             return Ok(true);
         }
         self.send_short_to_peer(dest, handler, args, flags)
@@ -129,7 +130,7 @@ impl<A: Adapter> Am<A> {
             return bad_arg(format_args!("Medium payload of {} bytes; the limit is {MAX_MEDIUM}", source.len()));
         }
         if dest == self.me {
-            self.loop_medium(handler, source, args);
+            self.loop_medium(Kind::LoopRequest, handler, source, args);
             return Ok(true);
         }
         let peer = self.peers.way(dest)?;
@@ -166,7 +167,7 @@ impl<A: Adapter> Am<A> {
         args.check()?;
         if dest == self.me {
             self.check_long(dest, source.len(), address)?;
-            self.loop_long(handler, source, address, args);
+            self.loop_long(Kind::LoopRequest, handler, source, address, args);
             return Ok(true);
         }
         let peer = self.peers.way(dest)?;

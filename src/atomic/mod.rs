@@ -22,7 +22,7 @@ pub mod word;
 
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
-use crate::sci::{Adapter, RemoteRead};
+use crate::sci::Mapped;
 use crate::verbs::{Begun, Flags, Target};
 use crate::xfer::Completion;
 use word::Operation;
@@ -40,7 +40,7 @@ impl Fetch {
 }
 
 /// Starts `operation` on the word at `address` of the target. `native`: mapped memory is used.
-pub fn start<A>(
+pub fn start<A: Mapped>(
     am: &Am<A>,
     native: bool,
     (to, address): (Target, usize),
@@ -48,10 +48,7 @@ pub fn start<A>(
     fetch: Fetch,
     flags: Flags,
     c: Completion<'_>,
-) -> Result<Begun, Error>
-where
-    A: Adapter<Remote: RemoteRead>,
-{
+) -> Result<Begun, Error> {
     let (node, len) = (to.rank(), operation.kind.bytes());
     if !address.is_multiple_of(len) {
         return bad_arg(format_args!("the target {address:#x} is not a multiple of its {len} bytes"));
@@ -71,10 +68,7 @@ where
 }
 
 /// The word's place in this process, if loads and stores reach it.
-fn near<A>(am: &Am<A>, native: bool, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error>
-where
-    A: Adapter<Remote: RemoteRead>,
-{
+fn near<A: Mapped>(am: &Am<A>, native: bool, node: u32, address: usize, len: usize) -> Result<Option<*mut u8>, Error> {
     let (way, offset) = am.table().at(node, address, len)?;
     let is_own = node == am.me();
     if is_own {

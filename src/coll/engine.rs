@@ -15,17 +15,13 @@ use super::tasks::Tasks;
 use super::team::{Images, Team, TeamRef, all_nodes};
 use crate::am::Am;
 use crate::base::error::{Error, bad_arg};
-use crate::sci::{Adapter, RemoteRead};
+use crate::sci::Mapped;
 use crate::sync::{AtomicU32, AtomicU64, ModeLock, Ordering};
 use crate::xfer::home::Taken;
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
-
-/// Adapters whose remote memory can be read.
-pub trait Mapped: Adapter<Remote: RemoteRead> {}
-impl<A: Adapter<Remote: RemoteRead>> Mapped for A {}
 
 /// The engine's connection to its job.
 pub struct Setting<A: Mapped> {

@@ -5,7 +5,6 @@
 //!
 //! Must not know: teams' tasks.
 
-use super::Mapped;
 use super::moves::send_inline;
 use super::operator::Operator;
 use super::phase::Context;
@@ -13,6 +12,7 @@ use super::recv::receive_inline;
 use super::select::{DIRECT_MEMBERS, INLINE};
 use super::span::{Carried, Span};
 use super::team::TeamRef;
+use crate::sci::Mapped;
 use std::pin::Pin;
 use std::task::{Context as Wake, Poll};
 

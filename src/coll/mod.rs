@@ -59,5 +59,5 @@ mod typed;
 mod ways;
 
 pub use call::{Addresses, Call, Kind, flags};
-pub use engine::{ALL, Coll, ImagePlace, Mapped, Setting};
+pub use engine::{ALL, Coll, ImagePlace, Setting};
 pub use short::Plain;

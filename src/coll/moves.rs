@@ -8,7 +8,6 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::Mapped;
 use super::area::{CHUNK, CHUNKS, part};
 use super::cells::{WORDS, Word};
 use super::phase::Phase;
@@ -19,6 +18,7 @@ use super::ways::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSH
 use crate::am::library::COLL_DATA;
 use crate::am::region::{LINE, MAX_MEDIUM};
 use crate::am::source::{Args, Source};
+use crate::sci::Mapped;
 use crate::sci::{LocalMap, RemoteMap, RemoteRead};
 use crate::trace::{self, TracedOp};
 use std::future::poll_fn;

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::Mapped;
 use super::call::Call;
 use super::moves::{Send, To, all};
 use super::phase::{Context, Phase};
@@ -11,6 +10,7 @@ use super::rooted::{blocks, enter, gather_up, leave, near_radix, pass_down};
 use super::select::{Algorithm, DIRECT_MEMBERS};
 use super::span::{Buffer, Span};
 use super::tree::Order;
+use crate::sci::Mapped;
 
 /// The most bytes of a host that many leaders exchange in rounds. Beyond, what is sent counts, and not how often.
 const ROUNDS: usize = 4096;

@@ -3,8 +3,9 @@
 //! Must not know: algorithms.
 
 use super::description::Description;
-use super::engine::{Coll, Mapped};
+use super::engine::Coll;
 use crate::base::log;
+use crate::sci::Mapped;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 

@@ -4,6 +4,7 @@
 //! future is pending only while a cell that it looks at does not hold the awaited value. So one poll runs it as far
 //! as it can get.
 
+use super::Coll;
 use super::area::CHUNK;
 use super::audit::misfit;
 use super::call::Call;
@@ -11,7 +12,7 @@ use super::cells::{WORDS, Word};
 use super::description::{Description, MEETING};
 use super::tasks::{Task, Work};
 use super::team::TeamRef;
-use super::{Coll, Mapped};
+use crate::sci::Mapped;
 use std::future::poll_fn;
 use std::task::Poll;
 

@@ -7,12 +7,13 @@
 //! Must not know: what collectives do.
 
 use super::area;
-use super::engine::{Coll, Mapped};
+use super::engine::Coll;
 use super::patience::Patience;
 use super::tasks::{Running, Task, Turn, Work};
 use super::team::TeamRef;
 use crate::am::wait::Rest;
 use crate::base::error::Error;
+use crate::sci::Mapped;
 use crate::sync::Ordering;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

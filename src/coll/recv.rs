@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::Mapped;
 use super::area::{CHUNK, CHUNKS};
 use super::cells::Word;
 use super::landing::Landing;
@@ -12,6 +11,7 @@ use super::select::INLINE;
 use super::span::{Buffer, Span};
 use super::ways::{HOW_AHEAD, HOW_BITS, HOW_BY_AM, HOW_INLINE, HOW_PULL, HOW_PUSHED, HOW_STAGED, STEP};
 use crate::am::region::LINE;
+use crate::sci::Mapped;
 use crate::sci::{RemoteMap, RemoteRead};
 use crate::trace::{self, TracedOp};
 

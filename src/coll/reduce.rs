@@ -5,7 +5,6 @@
 //! vector has been combined, even with `OUT_MYSYNC`: before that the source may not be changed (contract: coll.md §5
 //! lets a mode be stronger).
 
-use super::Mapped;
 use super::call::{Call, Kind};
 use super::combine::{Combine, Reduction};
 use super::moves::{Send, To, all, arrived, landing, pushed, recv, send};
@@ -17,6 +16,7 @@ use super::span::{Buffer, Span};
 use super::tree::Order;
 use crate::am::region::LINE;
 use crate::barrier::grouping::Grouping;
+use crate::sci::Mapped;
 use smallvec::SmallVec;
 
 /// A buffer with a copy of `from`.

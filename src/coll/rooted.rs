@@ -10,7 +10,6 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
-use super::Mapped;
 use super::call::{Call, flags};
 use super::cells::Word;
 use super::moves::{Send, To, all, recv, send, send_beside};
@@ -19,6 +18,7 @@ use super::recv::Recv;
 use super::select::{self, Algorithm};
 use super::span::{Buffer, Span};
 use super::tree::Order;
+use crate::sci::Mapped;
 
 /// The order in which trees below `root` count this team's members.
 fn order<A: Mapped>(cx: &Context<A>, root: usize) -> Order<'_> {

@@ -8,13 +8,14 @@
 use super::call::{Call, Kind, flags};
 use super::cells::Word;
 use super::combine::Combine;
-use super::engine::{Coll, IMAGE, Mapped};
+use super::engine::{Coll, IMAGE};
 use super::phase::Context;
 use super::select::Algorithm;
 use super::tasks::{Task, Work};
 use super::team::{Images, Team, TeamRef};
 use super::{mutual, reduce, rooted, select};
 use crate::base::error::{Error, bad_arg};
+use crate::sci::Mapped;
 use crate::xfer::event::{self, Whose, full};
 use crate::xfer::home::{self, Taken};
 

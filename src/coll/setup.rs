@@ -6,10 +6,11 @@
 #![allow(unsafe_code)] // locks that are branches where one thread calls
 
 use super::combine::Function;
-use super::engine::{Coll, IMAGE, Mapped};
+use super::engine::{Coll, IMAGE};
 use super::images::ImageQueue;
 use super::team::{Images, all_nodes};
 use crate::base::error::{Error, bad_arg};
+use crate::sci::Mapped;
 use crate::sync::Ordering;
 
 impl<A: Mapped> Coll<A> {

@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code)] // client memory and mapped regions
 
+use super::Coll;
 use super::call::{Kind, flags};
 use super::cells::Word;
 use super::combine::Reduction;
@@ -17,8 +18,8 @@ use super::recv::{Recv, receive_inline};
 use super::select::{self, Algorithm, DIRECT_MEMBERS, Form, INLINE};
 use super::span::{Buffer, Carried, Span};
 use super::team::{Images, TeamRef};
-use super::{Coll, Mapped};
 use crate::am::wait::Rest;
+use crate::sci::Mapped;
 use crate::sync::spin_loop;
 use std::cell::RefCell;
 use std::iter::once;

@@ -9,8 +9,9 @@ use super::cells::{CellPath, Cells};
 use super::phase::Context;
 use super::span::{Buffer, Span};
 use super::team::{Images, Team, TeamRef};
-use super::{ALL, Coll, Mapped, mutual, select};
+use super::{ALL, Coll, mutual, select};
 use crate::base::error::{Error, bad_arg};
+use crate::sci::Mapped;
 use std::sync::Arc;
 
 /// What a member of the parent gives for a split: its color, and its place among those of the color. `None`: it joins no team.

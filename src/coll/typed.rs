@@ -8,12 +8,13 @@ use super::call::{Call, Kind};
 use super::cells::Word;
 use super::combine::Combine;
 use super::description::{BARRIER, Description};
-use super::engine::{Coll, Mapped};
+use super::engine::Coll;
 use super::exchange::{Exchange, is_short};
 use super::phase::Context;
 use super::tasks::{Task, Work};
 use super::team::TeamRef;
 use crate::base::error::Error;
+use crate::sci::Mapped;
 use crate::xfer::event::{self, Whose, full};
 use crate::xfer::home;
 

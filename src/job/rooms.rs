@@ -205,20 +205,13 @@ fn members(all: &[Ids], me: usize) -> HashMap<u64, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::scratch::Scratch;
     use std::fs;
-    use std::path::PathBuf;
 
     // A system of which a process in `group` sees these files of groups.
-    fn system(name: &str, group: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("gasnet-sci-rooms-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        let own = [("proc/self/cgroup", format!("0::{group}\n"))];
-        let files = files.iter().map(|(file, text)| (format!("sys/fs/cgroup/{file}"), text.to_string()));
-        for (file, text) in own.into_iter().map(|(file, text)| (file.to_string(), text)).chain(files) {
-            let file = root.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
+    fn system(name: &str, group: &str, files: &[(&str, &str)]) -> Scratch {
+        let root = Scratch::with(&format!("rooms-{name}"), &[("proc/self/cgroup", &format!("0::{group}\n"))]);
+        files.iter().for_each(|(file, text)| root.write(format!("sys/fs/cgroup/{file}"), text));
         root
     }
 
@@ -243,7 +236,6 @@ mod tests {
         assert_eq!(shared[&a[2].id], [0, 1, 2, 3], "the group around containers");
         assert_eq!(shared.len(), 3);
         assert_ne!(word(&a), word(&b));
-        fs::remove_dir_all(root).unwrap();
     }
 
     /// As in two containers: each sees its own group at the top.
@@ -256,7 +248,6 @@ mod tests {
         let elsewhere = system("elsewhere", "/", &[("x", "")]);
         std::os::unix::fs::symlink(a.join("sys/fs/cgroup"), elsewhere.join("sys/fs/cgroup/in")).unwrap();
         assert_eq!(seen_from(&elsewhere, "/in")[1].id, first[1].id, "the same directory at another place");
-        [a, b, elsewhere].iter().for_each(|root| fs::remove_dir_all(root).unwrap());
     }
 
     #[test]
@@ -275,7 +266,6 @@ mod tests {
         );
         let limit = tightest(own_below(&root, false));
         assert_eq!((limit.bytes, limit.left()), (9000, 100));
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

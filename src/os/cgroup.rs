@@ -182,23 +182,12 @@ fn mount(line: &str, second: bool, controller: &str) -> Option<(String, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // A root directory with these files, for one test.
-    fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("gasnet-sci-cgroup-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        for (file, text) in files {
-            let file = root.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
-        root
-    }
+    use crate::testkit::scratch::Scratch;
 
     #[test]
     fn tightest_limit_on_the_way_to_the_root_counts() {
-        let root = root(
-            "second",
+        let root = Scratch::with(
+            "cgroup-second",
             &[
                 ("proc/self/cgroup", "0::/a/b\n"),
                 ("sys/fs/cgroup/a/b/memory.max", "max\n"),
@@ -214,13 +203,12 @@ mod tests {
         assert!(found.file.ends_with("a/memory.max") && found.group().ends_with("a"), "{found:?}");
         assert_eq!(processes_below(&root).unwrap().value, 7);
         assert_eq!(cpus_below(&root), Some(1.5));
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn first_version_has_a_directory_per_controller() {
-        let root = root(
-            "first",
+        let root = Scratch::with(
+            "cgroup-first",
             &[
                 ("proc/self/cgroup", "4:memory:/x\n1:cpu,cpuacct:/\n0::/\n"),
                 ("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "8192\n"),
@@ -230,13 +218,12 @@ mod tests {
         );
         assert_eq!(memory_below(&root).unwrap().value, 8192);
         assert_eq!(cpus_below(&root), None);
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn the_group_that_leaves_least_counts_and_files_in_its_cache_do_not() {
-        let root = root(
-            "least",
+        let root = Scratch::with(
+            "cgroup-least",
             &[
                 ("proc/self/cgroup", "0::/a/b/c\n"),
                 ("sys/fs/cgroup/a/b/c/memory.max", "1000\n"),
@@ -252,13 +239,12 @@ mod tests {
         assert_eq!((found.value, found.used, found.left()), (9000, 8500, 500));
         assert!(found.group().ends_with("a/b"), "{found:?}");
         assert_eq!(memory_kills_below(&root), Some(3));
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn groups_of_the_first_version_count_those_below_them_and_kills() {
-        let root = root(
-            "first-nested",
+        let root = Scratch::with(
+            "cgroup-first-nested",
             &[
                 ("proc/self/cgroup", "4:memory:/x/y\n0::/\n"),
                 ("sys/fs/cgroup/memory/x/y/memory.limit_in_bytes", "8000\n"),
@@ -275,13 +261,12 @@ mod tests {
         let found = memory_below(&root).unwrap();
         assert_eq!((found.value, found.used), (9000, 6400));
         assert_eq!(memory_kills_below(&root), Some(2));
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn groups_are_found_where_they_are_mounted_and_nothing_outside_of_them() {
-        let root = root(
-            "mounted",
+        let root = Scratch::with(
+            "cgroup-mounted",
             &[
                 ("proc/self/cgroup", "5:cpu,cpuacct:/d/c1\n4:memory:/d/c1/in\n0::/../z\n"),
                 (
@@ -304,6 +289,5 @@ mod tests {
         let found = memory_below(&root).unwrap();
         assert_eq!((found.value, found.file), (5000, root.join("my groups/memory/memory.limit_in_bytes")));
         assert_eq!(cpus_below(&root), Some(0.5));
-        fs::remove_dir_all(root).unwrap();
     }
 }

@@ -62,20 +62,14 @@ fn sharers(root: &Path, cpu: usize, level: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::scratch::Scratch;
 
     // Two packages of two L3 of two cores. Of the second package the system names no cache.
     #[test]
     fn cores_of_one_cache_have_the_same_number_for_it() {
-        let root = std::env::temp_dir().join(format!("gasnet-sci-levels-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        let write = |file: String, text: &str| {
-            let file = root.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        };
-        write("node/online".into(), "0-1\n");
-        write("node/node0/cpulist".into(), "0-3\n");
-        write("node/node1/cpulist".into(), "4-7\n");
+        let files = [("node/online", "0-1\n"), ("node/node0/cpulist", "0-3\n"), ("node/node1/cpulist", "4-7\n")];
+        let root = Scratch::with("levels", &files);
+        let write = |file: String, text: &str| root.write(file, text);
         for cpu in 0..8 {
             write(format!("cpu/cpu{cpu}/topology/physical_package_id"), &format!("{}\n", cpu / 4));
             write(format!("cpu/cpu{cpu}/topology/die_id"), "-1\n");
@@ -98,7 +92,6 @@ mod tests {
         );
         assert_eq!(homes[3], Home { package: 0, die: (0, 0), numa: 0, l3: Some(2), l2: Some(3) });
         assert_eq!(homes[7], Home { package: 1, die: (1, 0), numa: 1, l3: None, l2: None });
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

@@ -167,23 +167,20 @@ pub fn format_list(numbers: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::scratch::Scratch;
 
     // Two NUMA nodes of two cores of two CPUs. The numbers go across NUMA nodes first and siblings come last, as is
     // frequent.
-    fn host(name: &str) -> std::path::PathBuf {
-        let root = std::env::temp_dir().join(format!("gasnet-sci-topology-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        let write = |file: String, text: &str| {
-            let file = root.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        };
-        write("node/online".into(), "0-2\n");
-        write("node/node0/cpulist".into(), "0,2,4,6\n");
-        write("node/node1/cpulist".into(), "1,3,5,7\n");
-        write("node/node2/cpulist".into(), "\n"); // a NUMA node with memory only
+    fn host(name: &str) -> Scratch {
+        let files = [
+            ("node/online", "0-2\n"),
+            ("node/node0/cpulist", "0,2,4,6\n"),
+            ("node/node1/cpulist", "1,3,5,7\n"),
+            ("node/node2/cpulist", "\n"), // a NUMA node with memory only
+        ];
+        let root = Scratch::with(&format!("topology-{name}"), &files);
         for cpu in 0..8 {
-            write(format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{},{}\n", cpu % 4, cpu % 4 + 4));
+            root.write(format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{},{}\n", cpu % 4, cpu % 4 + 4));
         }
         root
     }
@@ -196,7 +193,6 @@ mod tests {
         assert_eq!(all.numa.iter().map(|n| n.id).collect::<Vec<_>>(), [0, 1]);
         let some = Topology::read_below(&root, vec![1, 2, 6]);
         assert_eq!(some.cores, [vec![2, 6], vec![1]], "the mask is honoured");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
@@ -210,7 +206,6 @@ mod tests {
         assert_eq!(cpus(Bind::None, 9), Vec::<Vec<usize>>::new());
         let refusal = host.places(Bind::Cores(2), 3).unwrap_err();
         assert_eq!(refusal, "3 nodes need 6 cores, 4 may be used");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
@@ -222,7 +217,6 @@ mod tests {
         assert_eq!(homes(1).collect::<Vec<_>>(), [0]);
         assert_eq!(host.places(Bind::Cores(1), 4).unwrap()[3].memory, Some(1));
         assert_eq!(host.places(Bind::Cpus(8), 1).unwrap()[0].memory, None, "spread over both");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

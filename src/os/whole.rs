@@ -46,17 +46,11 @@ fn create(file: &Path, mut numbers: impl FnMut() -> u64) -> io::Result<(File, Pa
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn scratch(name: &str) -> PathBuf {
-        let directory = std::env::temp_dir().join(format!("gasnet-sci-whole-{}-{name}", sys::pid()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir(&directory).unwrap();
-        directory
-    }
+    use crate::testkit::scratch::Scratch;
 
     #[test]
     fn a_link_with_the_name_is_not_followed() {
-        let directory = scratch("link");
+        let directory = Scratch::with("whole-link", &[]);
         let (victim, file) = (directory.join("victim"), directory.join("m"));
         fs::write(&victim, "kept").unwrap();
         std::os::unix::fs::symlink(&victim, directory.join(format!("m.{:016x}", 7))).unwrap();
@@ -66,28 +60,26 @@ mod tests {
         assert_eq!(name, directory.join(format!("m.{:016x}", 8)));
         assert_eq!(create(&file, || 7).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "it does not try for ever");
         assert_eq!(fs::read_to_string(victim).unwrap(), "kept");
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn a_file_is_replaced_and_nothing_else_is_left() {
-        let directory = scratch("replace");
+        let directory = Scratch::with("whole-replace", &[]);
         let file = directory.join("m");
         check(&file).unwrap();
         write(&file, b"one").unwrap();
         write(&file, b"two").unwrap();
-        assert_eq!((fs::read(&file).unwrap(), fs::read_dir(&directory).unwrap().count()), (b"two".to_vec(), 1));
-        fs::remove_dir_all(directory).unwrap();
+        assert_eq!((fs::read(&file).unwrap(), fs::read_dir(&*directory).unwrap().count()), (b"two".to_vec(), 1));
     }
 
     #[test]
     fn directories_are_refused_at_once() {
-        let directory = scratch("directory");
-        for path in [directory.clone(), directory.join(""), directory.join("new/"), "/".into(), "..".into(), "".into()]
+        let directory = Scratch::with("whole-directory", &[]);
+        for path in
+            [directory.to_path_buf(), directory.join(""), directory.join("new/"), "/".into(), "..".into(), "".into()]
         {
             assert!(check(&path).is_err(), "{path:?}");
         }
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
-        fs::remove_dir_all(directory).unwrap();
+        assert_eq!(fs::read_dir(&*directory).unwrap().count(), 0);
     }
 }

@@ -33,6 +33,18 @@ pub struct Properties {
     pub allows_shortcuts: bool,
 }
 
+impl Properties {
+    /// Those of memory that all nodes share.
+    pub const OF_MEMORY: Properties = Properties {
+        dma_alignment: 8,
+        dma_min: 8,
+        maps_remote: true,
+        orders_stores: true,
+        needs_progress: false,
+        allows_shortcuts: true,
+    };
+}
+
 /// Where a mapping shall lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -132,6 +144,13 @@ pub trait RemoteMap: Clone + Send + Sync + 'static {
     fn barrier(&self);
 }
 
+/// Memory of a caller's that is readable: its first byte, and how many bytes.
+pub type Readable = (*const u8, usize);
+/// Memory of a caller's that is writable.
+pub type Writable = (*mut u8, usize);
+/// A word that is raised by 1 when a transfer is complete.
+pub type Counter = &'static AtomicU64;
+
 /// A mapped remote segment for payload, which may be read. Commands never are: their engines ask for [`RemoteMap`] only.
 pub trait RemoteRead: RemoteMap {
     /// Reads bytes. `OutOfRange` reads nothing.
@@ -145,26 +164,13 @@ pub trait RemoteRead: RemoteMap {
     /// stays as it is until then; else the call returns when the source is free. Runs no handlers. `NotMapped`: the segment is near.
     ///
     /// # Safety
-    /// `src` is readable for `len` bytes, as long as `lasting` says.
-    unsafe fn start_put(
-        &self,
-        offset: usize,
-        src: *const u8,
-        len: usize,
-        lasting: bool,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError>;
+    /// `src` is readable, as long as `lasting` says.
+    unsafe fn start_put(&self, offset: usize, src: Readable, lasting: bool, done: Counter) -> Result<(), SciError>;
     /// Starts a get from a far segment. `done` is raised by 1, with Release, when every byte is here. `NotMapped`: the segment is near.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes until then.
-    unsafe fn start_get(
-        &self,
-        offset: usize,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError>;
+    /// `to` is writable until then.
+    unsafe fn start_get(&self, offset: usize, to: Writable, done: Counter) -> Result<(), SciError>;
 }
 
 /// How [`RemoteRead`] starts transfers where all segments are near.
@@ -172,21 +178,19 @@ macro_rules! near_alone {
     () => {
         unsafe fn start_put(
             &self,
-            _offset: usize,
-            _src: *const u8,
-            _len: usize,
-            _lasting: bool,
-            _done: &'static $crate::sync::AtomicU64,
+            _: usize,
+            _: $crate::sci::adapter::Readable,
+            _: bool,
+            _: $crate::sci::adapter::Counter,
         ) -> Result<(), $crate::sci::SciError> {
             Err($crate::sci::SciError::NotMapped)
         }
 
         unsafe fn start_get(
             &self,
-            _offset: usize,
-            _to: *mut u8,
-            _len: usize,
-            _done: &'static $crate::sync::AtomicU64,
+            _: usize,
+            _: $crate::sci::adapter::Writable,
+            _: $crate::sci::adapter::Counter,
         ) -> Result<(), $crate::sci::SciError> {
             Err($crate::sci::SciError::NotMapped)
         }
@@ -393,3 +397,37 @@ pub trait Adapter: Clone + Send + Sync + Sized + 'static {
     /// clients' inline code polls nothing by itself.
     fn is_expecting(&self) -> bool;
 }
+
+/// An adapter whose remote memory can be read: what payload is moved by.
+pub trait Mapped: Adapter<Remote: RemoteRead> {}
+impl<A: Adapter<Remote: RemoteRead>> Mapped for A {}
+
+/// What polls ask of an [`Adapter`] whose stores are there at once, and which brings nothing.
+macro_rules! memory_alone {
+    () => {
+        fn wants_polls(&self) -> bool {
+            false
+        }
+
+        #[inline(always)]
+        fn progress(&self, _effort: $crate::sci::Effort) -> bool {
+            false
+        }
+
+        #[inline(always)]
+        fn hold(&self) -> bool {
+            false
+        }
+
+        fn release(&self) {}
+
+        #[inline(always)]
+        fn settle(&self) {}
+
+        #[inline(always)]
+        fn is_expecting(&self) -> bool {
+            false
+        }
+    };
+}
+pub(in crate::sci) use memory_alone;

@@ -9,13 +9,10 @@
 
 use super::dma::{DmaTarget, Queue};
 use super::interrupt::{Bell, OwnInterrupt, PeerInterrupt};
+use super::kept::{Keeper, KeptLocal, KeptRemote};
 use super::segment::{Found, Life, await_available};
 use super::storage::{PAGE, Storage, View};
-use super::{
-    Adapter, Effort, LocalMap, LocalSegment, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError,
-    SegmentId, Words, pio,
-};
-use crate::sync::AtomicU64;
+use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,14 +112,7 @@ impl Adapter for Heap {
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            dma_alignment: 8,
-            dma_min: 8,
-            maps_remote: true,
-            orders_stores: true,
-            needs_progress: false,
-            allows_shortcuts: true,
-        }
+        Properties::OF_MEMORY
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<HeapLocalSegment, SciError> {
@@ -168,41 +158,23 @@ impl Adapter for Heap {
         Ok(PeerInterrupt::new(self.bell(node)?))
     }
 
-    fn wants_polls(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _effort: Effort) -> bool {
-        false
-    }
-
-    fn hold(&self) -> bool {
-        false
-    }
-
-    fn release(&self) {}
-
-    fn settle(&self) {}
-
-    fn is_expecting(&self) -> bool {
-        false
-    }
+    super::adapter::memory_alone!();
 }
 
 /// One user of a segment.
-struct HeapUser {
+pub struct HeapUser {
     segment: Arc<HeapSegment>,
 }
 
 impl HeapUser {
-    fn map(self: &Arc<Self>, offset: usize, len: usize, place: Placement) -> Result<HeapView, SciError> {
+    fn map(&self, offset: usize, len: usize, place: Placement) -> Result<View, SciError> {
         let storage = &self.segment.storage;
         pio::check_range(offset, len, storage.len())?;
         if !offset.is_multiple_of(PAGE) {
             return Err(SciError::Misaligned { offset, need: PAGE });
         }
         match place {
-            Placement::Anywhere => Ok(HeapView { view: storage.view(offset, len), _user: self.clone() }),
+            Placement::Anywhere => Ok(storage.view(offset, len)),
             Placement::At(address) => Err(SciError::BadPlacement { address, len }),
         }
     }
@@ -240,7 +212,7 @@ impl LocalSegment for HeapLocalSegment {
 
     fn map(&self, place: Placement) -> Result<HeapLocal, SciError> {
         self.check_there()?;
-        Ok(HeapLocal(self.user.map(0, self.len(), place)?))
+        Ok(HeapLocal::new(self.user.map(0, self.len(), place)?, self.user.clone()))
     }
 
     fn set_available(&self) -> Result<(), SciError> {
@@ -288,7 +260,7 @@ impl RemoteSegment for HeapRemoteSegment {
     }
 
     fn map(&self, offset: usize, len: usize, place: Placement) -> Result<HeapRemote, SciError> {
-        Ok(HeapRemote(self.user.map(offset, len, place)?))
+        Ok(HeapRemote::new(self.user.map(offset, len, place)?, self.user.clone()))
     }
 }
 
@@ -298,117 +270,12 @@ impl DmaTarget for HeapRemoteSegment {
     }
 }
 
-#[derive(Clone)]
-struct HeapView {
-    view: View,
-    _user: Arc<HeapUser>,
+impl Keeper for HeapUser {
+    const HAS_ADDRESSES: bool = false;
 }
 
 /// A mapped segment of this node.
-#[derive(Clone)]
-pub struct HeapLocal(HeapView);
-
-impl LocalMap for HeapLocal {
-    fn len(&self) -> usize {
-        self.0.view.len()
-    }
-
-    fn word(&self, offset: usize) -> &AtomicU64 {
-        let word = self.0.view.word(offset);
-        #[cfg(all(any(test, fuzzing), not(loom)))]
-        super::fickle::touch(word);
-        word
-    }
-
-    fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
-        self.0.view.words(offset)
-    }
-
-    fn ptr(&self, offset: usize) -> *mut u8 {
-        self.0.view.ptr(offset)
-    }
-
-    fn bytes(&self, offset: usize, _len: usize) -> *mut u8 {
-        #[cfg(loom)]
-        self.0.view.look(offset, _len);
-        self.0.view.ptr(offset)
-    }
-
-    fn will_read(&self, _offset: usize) {}
-}
-
-/// A mapped segment of a peer.
-#[derive(Clone)]
-pub struct HeapRemote(HeapView);
-
-impl RemoteMap for HeapRemote {
-    fn len(&self) -> usize {
-        self.0.view.len()
-    }
-
-    fn is_far(&self) -> bool {
-        false
-    }
-
-    /// In models this is the address of the bytes that readers look at. What goes there by address is not seen, so models store
-    /// by offset what their clients fill.
-    fn place(&self) -> Option<*mut u8> {
-        Some(self.0.view.ptr(0))
-    }
-
-    fn store(&self, offset: usize, words: &[u64]) {
-        self.0.view.store(offset, words);
-    }
-
-    fn packet(&self, offset: usize, head: u64, body: &[u64]) {
-        self.0.view.packet(offset, head, body);
-    }
-
-    fn hand_over(&self, _offset: usize) {}
-
-    fn claim_by_prefetch(&self, _offset: usize) {}
-
-    fn claim_by_store(&self, offset: usize) {
-        self.0.view.claim_by_store(offset);
-    }
-
-    fn publish(&self, offset: usize, value: u64) {
-        self.0.view.publish(offset, value);
-    }
-
-    fn publish32(&self, offset: usize, value: u32) {
-        self.0.view.publish32(offset, value);
-    }
-
-    unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: the caller promises that `src` is readable for `len` bytes.
-        unsafe { self.0.view.write(offset, src, len) }
-    }
-
-    unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: the caller promises that `src` is readable for `len` bytes.
-        unsafe { self.write(offset, src, len) }
-    }
-
-    fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
-        self.0.view.fill(offset, byte, len)
-    }
-
-    fn barrier(&self) {
-        View::barrier();
-    }
-}
-
-#[cfg(not(loom))]
-impl super::RemoteRead for HeapRemote {
-    unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
-        // SAFETY: the caller promises that `to` is writable for `len` bytes.
-        unsafe { self.0.view.read(offset, to, len) }
-    }
-
-    fn memory(&self) -> Option<*mut u8> {
-        None
-    }
-
-    super::adapter::near_alone!();
-}
+pub type HeapLocal = KeptLocal<HeapUser>;
+/// A mapped segment of a peer. In models its address is that of the bytes that readers look at. What goes there by address is not seen,
+/// so models store by offset what their clients fill.
+pub type HeapRemote = KeptRemote<HeapUser>;

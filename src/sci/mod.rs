@@ -30,6 +30,7 @@ pub mod hosts;
 pub mod interrupt;
 #[cfg(not(loom))]
 pub mod job;
+mod kept;
 #[cfg(not(loom))]
 mod mapping;
 pub mod model;
@@ -48,7 +49,7 @@ pub mod timed;
 pub mod window;
 
 pub use adapter::{
-    Adapter, DmaQueue, DmaState, DmaTicket, Effort, Interrupt, LocalMap, LocalSegment, Placement, Properties,
+    Adapter, DmaQueue, DmaState, DmaTicket, Effort, Interrupt, LocalMap, LocalSegment, Mapped, Placement, Properties,
     RemoteInterrupt, RemoteMap, RemoteRead, RemoteSegment, Words,
 };
 pub use address::{NodeId, SciAddr, SegmentId};

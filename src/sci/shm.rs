@@ -12,9 +12,7 @@ use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
 use super::segment::Found;
 use super::window::page_size;
-use super::{
-    Adapter, Effort, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room,
-};
+use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room};
 use crate::sync::{AtomicBool, Ordering, fence};
 use parking_lot::Mutex;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -138,14 +136,7 @@ impl Adapter for Shm {
     }
 
     fn properties(&self) -> Properties {
-        Properties {
-            dma_alignment: 8,
-            dma_min: 8,
-            maps_remote: true,
-            orders_stores: true,
-            needs_progress: false,
-            allows_shortcuts: true,
-        }
+        Properties::OF_MEMORY
     }
 
     fn create(&self, id: SegmentId, len: usize) -> Result<ShmLocalSegment, SciError> {
@@ -193,29 +184,7 @@ impl Adapter for Shm {
         Ok(PeerInterrupt::new(self.bell(node)?))
     }
 
-    fn wants_polls(&self) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn progress(&self, _effort: Effort) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn hold(&self) -> bool {
-        false
-    }
-
-    fn release(&self) {}
-
-    #[inline(always)]
-    fn settle(&self) {}
-
-    #[inline(always)]
-    fn is_expecting(&self) -> bool {
-        false
-    }
+    super::adapter::memory_alone!();
 }
 
 /// Becomes a user of the available segment `id`; its index.
@@ -309,7 +278,7 @@ impl LocalSegment for ShmLocalSegment {
 
     fn map(&self, place: Placement) -> Result<ShmLocal, SciError> {
         self.check_there()?;
-        Ok(ShmLocal::new(Held::new(&self.lease, 0, self.len(), place)?))
+        Ok(ShmLocal::of(Held::new(&self.lease, 0, self.len(), place)?))
     }
 
     fn set_available(&self) -> Result<(), SciError> {
@@ -371,7 +340,7 @@ impl RemoteSegment for ShmRemoteSegment {
         if offset == 0 && len == self.len() {
             self.engine.lock().users = Arc::downgrade(&held);
         }
-        Ok(ShmRemote::new(held))
+        Ok(ShmRemote::of(held))
     }
 }
 
@@ -379,11 +348,11 @@ impl DmaTarget for ShmRemoteSegment {
     fn engine_map(&self) -> Result<ShmRemote, SciError> {
         let mut engine = self.engine.lock();
         if let Some(held) = engine.users.upgrade().or_else(|| engine.own.clone()) {
-            return Ok(ShmRemote::new(held));
+            return Ok(ShmRemote::of(held));
         }
         let held = Held::new(&self.lease, 0, self.len(), Placement::Anywhere)?;
         engine.own = Some(held.clone());
-        Ok(ShmRemote::new(held))
+        Ok(ShmRemote::of(held))
     }
 }
 

@@ -259,6 +259,11 @@ mod modelled {
             self.bytes.wrapping_add(offset)
         }
 
+        /// First byte.
+        pub(crate) fn base(&self) -> *mut u8 {
+            self.bytes
+        }
+
         /// Copies `len` bytes of words as this thread sees them, which may be old, to the bytes.
         pub(crate) fn look(&self, offset: usize, len: usize) {
             for index in offset / 8..(offset + len).div_ceil(8) {
@@ -363,6 +368,18 @@ mod modelled {
             }
             Ok(())
         }
+
+        /// # Safety
+        /// As [`Self::write`].
+        pub(crate) unsafe fn write_apart(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
+            // SAFETY: as the caller promises.
+            unsafe { self.write(offset, src, len) }
+        }
+
+        // Hints.
+        pub(crate) fn will_read(&self, _offset: usize) {}
+        pub(crate) fn hand_over(&self, _offset: usize) {}
+        pub(crate) fn claim_by_prefetch(&self, _offset: usize) {}
 
         pub(crate) fn fill(&self, offset: usize, byte: u8, len: usize) -> Result<(), SciError> {
             pio::check_range(offset, len, self.len)?;

@@ -25,7 +25,7 @@ use crate::base::config::{Config, VIS_CMA_MIN};
 use crate::base::error::Error;
 use crate::peers::kernel;
 use crate::sci::cma::Batch;
-use crate::sci::{Adapter, RemoteRead, process};
+use crate::sci::{Adapter, Mapped, process};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::verbs::{Begun, Flags, Target};
 use crate::xfer::{Completion, Engines};
@@ -140,10 +140,7 @@ impl Vis {
     /// Every piece is readable at its source and writable at its destination. The local side is in this process. The
     /// remote side is in the segment of `to`, which must exist (in EVERYTHING: in its memory).
     #[inline]
-    pub unsafe fn direct<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, what: &What<'_>) -> bool
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    pub unsafe fn direct<A: Mapped>(&self, on: Engines<'_, A>, to: Target, call: Verb, what: &What<'_>) -> bool {
         let Some(offset) = reach(on, to) else { return false };
         let (to, from) = if call.is_put() { (offset, 0) } else { (0, offset) };
         // SAFETY: the caller promises readable sources and writable destinations; the remote side, moved by `offset`, is mapped
@@ -162,10 +159,13 @@ impl Vis {
     /// # Safety
     /// Every run is readable at its source and writable at its destination, as for [`Self::direct`].
     #[inline]
-    pub unsafe fn direct_few<A>(&self, on: Engines<'_, A>, to: Target, call: Verb, levels: &Levels<'_>) -> bool
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    pub unsafe fn direct_few<A: Mapped>(
+        &self,
+        on: Engines<'_, A>,
+        to: Target,
+        call: Verb,
+        levels: &Levels<'_>,
+    ) -> bool {
         if levels.count.len() > FEW_LEVELS {
             return false;
         }
@@ -185,7 +185,7 @@ impl Vis {
 
     /// Starts the transfer by other means than [`Self::direct`]. When it returns, only the destination of a get is
     /// still needed of `what`. So a put is locally complete at return, whatever `c` asks for.
-    pub fn start<A>(
+    pub fn start<A: Mapped>(
         &self,
         Engines { am, rma }: Engines<'_, A>,
         to: Target,
@@ -193,10 +193,7 @@ impl Vis {
         what: &What<'_>,
         flags: Flags,
         c: Completion<'_>,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         if what.is_empty() {
             return Ok(Begun::Complete);
         }
@@ -283,10 +280,7 @@ impl Vis {
 /// The number that turns an address in the target's segment into one of this process. `None` if the segment is not
 /// mapped, or if loads and stores must not be used.
 #[inline]
-fn reach<A>(Engines { am, rma }: Engines<'_, A>, to: Target) -> Option<usize>
-where
-    A: Adapter<Remote: RemoteRead>,
-{
+fn reach<A: Mapped>(Engines { am, rma }: Engines<'_, A>, to: Target) -> Option<usize> {
     let node = to.rank();
     am.table().offset(node).filter(|_| rma.is_native() || node == am.me())
 }

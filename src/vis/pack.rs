@@ -28,7 +28,7 @@ use crate::am::source::{Args, Source};
 use crate::am::token::Token;
 use crate::base::config::{VIS_PACKET, VIS_PACKET_WORDS};
 use crate::base::error::Error;
-use crate::sci::{Adapter, RemoteRead};
+use crate::sci::{Adapter, Mapped};
 use crate::verbs::{Flags, Target};
 use crate::xfer::op::OpId;
 use crate::xfer::{Completion, Counted, Landing, Rma, reference};
@@ -118,10 +118,7 @@ pub struct Packer<'a, A: Adapter> {
     pub op: Counted<'a>,
 }
 
-impl<A> Packer<'_, A>
-where
-    A: Adapter<Remote: RemoteRead>,
-{
+impl<A: Mapped> Packer<'_, A> {
     /// Starts the transfer of all runs. They must be joined as far as possible.
     pub fn start(&self, runs: impl Iterator<Item = Run>) -> Result<(), Error> {
         let mut packet = Packet::default();

@@ -69,6 +69,7 @@ pub struct Section {
 }
 
 /// A strided transfer as the client describes it. In each pair the destination comes first.
+#[derive(Clone, Copy)]
 pub struct Levels<'a> {
     /// Addresses of the first bytes.
     pub start: [usize; 2],

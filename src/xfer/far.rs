@@ -23,7 +23,7 @@ pub fn put(map: &impl RemoteRead, offset: usize, source: Source, c: Completion<'
     let Some(op) = op(c.counts) else { return Ok(false) };
     let lasting = c.local != Local::AtReturn;
     // SAFETY: `Source` promises readable bytes; unless it is `AtReturn`, the caller keeps them until they are free.
-    op.queue(c.local, |done| unsafe { map.start_put(offset, source.ptr(), source.len(), lasting, done) })?;
+    op.queue(c.local, |done| unsafe { map.start_put(offset, (source.ptr(), source.len()), lasting, done) })?;
     Ok(true)
 }
 
@@ -31,6 +31,6 @@ pub fn put(map: &impl RemoteRead, offset: usize, source: Source, c: Completion<'
 pub fn get(map: &impl RemoteRead, offset: usize, to: Landing, c: Counted<'_>) -> Result<bool, Error> {
     let Some(op) = op(c) else { return Ok(false) };
     // SAFETY: `Landing` promises that its bytes are writable until the operation is complete.
-    op.queue(Local::Later, |done| unsafe { map.start_get(offset, to.ptr(), to.len(), done) })?;
+    op.queue(Local::Later, |done| unsafe { map.start_get(offset, (to.ptr(), to.len()), done) })?;
     Ok(true)
 }

@@ -37,7 +37,7 @@ use crate::am::source::Source;
 use crate::base::error::Error;
 use crate::peers::kernel;
 use crate::peers::table::Way;
-use crate::sci::{Adapter, RemoteRead, process};
+use crate::sci::{Adapter, Mapped, process};
 use crate::verbs::{Begun, Flags, Local, Target};
 pub use counted::{Completion, Counted};
 use overlap::Overlap;
@@ -90,7 +90,7 @@ impl Rma {
 
     /// Starts writing `source` to `address` of the target. `c` says when the caller may change the source.
     #[inline(always)]
-    pub fn put<A>(
+    pub fn put<A: Mapped>(
         &self,
         am: &Am<A>,
         to: Target,
@@ -98,10 +98,7 @@ impl Rma {
         source: Source,
         flags: Flags,
         c: Completion<'_>,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         let node = to.rank();
         let ways = Ways {
             queue: |overlap: &Overlap, to| overlap.put(to, source, c),
@@ -117,7 +114,7 @@ impl Rma {
 
     /// Starts reading from `address` of the target.
     #[inline(always)]
-    pub fn get<A>(
+    pub fn get<A: Mapped>(
         &self,
         am: &Am<A>,
         from: Target,
@@ -125,10 +122,7 @@ impl Rma {
         to: Landing,
         flags: Flags,
         c: Completion<'_>,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         let node = from.rank();
         let ways = Ways {
             queue: |overlap: &Overlap, from: *mut u8| overlap.get(from, to, c.counts),
@@ -146,17 +140,14 @@ impl Rma {
     /// ([`Engines::wait_value`]). `c` counts nothing else. There are no flags, because the caller has no way to learn of a
     /// refusal.
     #[inline(always)]
-    pub fn get_value<A>(
+    pub fn get_value<A: Mapped>(
         &self,
         am: &Am<A>,
         from: Target,
         address: usize,
         len: usize,
         c: Completion<'_>,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         c.counts.op.clear_value();
         // SAFETY: the op's own word of 8 bytes, which lives for ever.
         let landing = unsafe { Landing::new(c.counts.op.landing(), len.min(8)) };
@@ -165,7 +156,7 @@ impl Rma {
 
     /// Starts setting `len` bytes at `address` of the target to `byte`.
     #[inline(always)]
-    pub fn set<A>(
+    pub fn set<A: Mapped>(
         &self,
         am: &Am<A>,
         to: Target,
@@ -173,10 +164,7 @@ impl Rma {
         (byte, len): (u8, usize),
         flags: Flags,
         c: Completion<'_>,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         let node = to.rank();
         let ways = Ways {
             queue: |_: &Overlap, _| false, // no bytes of the caller's to leave alone: it would gain nothing
@@ -191,7 +179,7 @@ impl Rma {
 
     /// Takes the way to the peer's memory. Our own memory is never reached by messages.
     #[inline(always)]
-    fn begin<A>(
+    fn begin<A: Mapped>(
         &self,
         am: &Am<A>,
         (node, address, len): (u32, usize, usize),
@@ -205,10 +193,7 @@ impl Rma {
             impl FnOnce(&process::Access) -> Result<bool, Error>,
             impl FnOnce() -> Result<(), Error>,
         >,
-    ) -> Result<Begun, Error>
-    where
-        A: Adapter<Remote: RemoteRead>,
-    {
+    ) -> Result<Begun, Error> {
         if len == 0 {
             return Ok(Begun::Complete);
         }

@@ -4,10 +4,10 @@
 use super::clang::{read, reader, root};
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 use gasnet_sci::am::region;
-use gasnet_sci::api::ex::{am::*, atomic::*, job::*, team::*, vis::*};
+use gasnet_sci::api::ex::{am::*, atomic::*, job::*, team::*};
 use gasnet_sci::api::g1::{init::*, query::*};
 use gasnet_sci::api::shared::reach::{GASNETI_SCI_FAR, gasneti_sci_reach_t};
-use gasnet_sci::api::shared::{am::*, constants::*, direct::*, hsl::*, objects::*, srcdesc::*, start::*};
+use gasnet_sci::api::shared::{am::*, constants::*, direct::*, hsl::*, objects::*, srcdesc::*, start::*, vis::*};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::mem::{align_of, offset_of, size_of};
@@ -151,6 +151,7 @@ const SHARED: &[(&str, i64)] = &constants![
     GASNETI_SCI_NPAM_MEDIUM,
     GASNETI_SCI_NPAM_LONG,
     GASNETI_SCI_VIS_CHECKED,
+    GASNETI_SCI_VIS_G1,
 ];
 
 #[test]

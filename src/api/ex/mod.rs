@@ -10,4 +10,3 @@ pub mod npam;
 pub mod rma;
 pub mod segment;
 pub mod team;
-pub mod vis;

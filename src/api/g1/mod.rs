@@ -7,4 +7,3 @@ pub mod coll_team;
 pub mod init;
 pub mod query;
 pub mod rma;
-pub mod vis;

@@ -74,9 +74,9 @@ fn only_near_maps_have_addresses_and_only_far_ones_start_transfers() {
     let (mut back, source) = ([0u64; 64], [7u64; 64]);
     let (from, to) = (source.as_ptr().cast::<u8>(), back.as_mut_ptr().cast::<u8>());
     // SAFETY: both live until the transfers are complete.
-    let put = |map: &HostsMap, lasting| unsafe { map.start_put(512, from, 512, lasting, done) };
+    let put = |map: &HostsMap, lasting| unsafe { map.start_put(512, (from, 512), lasting, done) };
     // SAFETY: as `put`.
-    let get = |map: &HostsMap| unsafe { map.start_get(512, to, 512, done) };
+    let get = |map: &HostsMap| unsafe { map.start_get(512, (to, 512), done) };
     assert_eq!((put(&near.map, true), get(&near.map)), (Err(SciError::NotMapped), Err(SciError::NotMapped)));
     // SAFETY: nothing is read.
     assert_eq!(unsafe { far.map.read(512, to, 512) }, Err(SciError::NotMapped));
@@ -91,9 +91,9 @@ fn only_near_maps_have_addresses_and_only_far_ones_start_transfers() {
     assert_eq!(done.load(Ordering::Acquire), 3); // ORDERING: as above
     assert_eq!(back, source);
     // SAFETY: nothing is read: the range is outside.
-    assert!(unsafe { far.map.start_put(PAGE - 8, from, 16, false, done) }.is_err());
+    assert!(unsafe { far.map.start_put(PAGE - 8, (from, 16), false, done) }.is_err());
     // SAFETY: nothing is written: the range is outside.
-    assert!(unsafe { far.map.start_get(PAGE, to, 1, done) }.is_err());
+    assert!(unsafe { far.map.start_get(PAGE, (to, 1), done) }.is_err());
 }
 
 #[test]

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // memory of the test
 #![allow(missing_docs)] // tests
 
-use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
+use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::sync::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
@@ -176,17 +176,17 @@ impl<W: Wire> Pair<W> {
         self.nodes[at].came()
     }
 
-    fn write(&self, from: usize, to: u32, offset: usize, bytes: (*const u8, usize), kept: Kept, done: Done) {
+    fn write(&self, from: usize, to: u32, offset: usize, bytes: Readable, kept: Kept, done: Done) {
         let wire = &self.nodes[from].wire;
         // SAFETY: callers keep the bytes.
-        let mut write = || unsafe { wire.write(to, offset as u64, bytes.0, bytes.1, kept, done) }.expect("no loss");
+        let mut write = || unsafe { wire.write(to, offset as u64, bytes, kept, done) }.expect("no loss");
         self.until("write", &mut write);
     }
 
-    fn read(&self, from: u32, at: usize, offset: usize, bytes: (*mut u8, usize), done: &'static AtomicU64) {
+    fn read(&self, from: u32, at: usize, offset: usize, bytes: Writable, done: Counter) {
         let wire = &self.nodes[at].wire;
         // SAFETY: callers keep the bytes.
-        self.until("read", || unsafe { wire.read(from, offset as u64, bytes.0, bytes.1, done) }.expect("no loss"));
+        self.until("read", || unsafe { wire.read(from, offset as u64, bytes, done) }.expect("no loss"));
     }
 }
 
@@ -320,7 +320,7 @@ impl<W: Wire> Pair<W> {
         let node = &self.nodes[0];
         let start = Instant::now();
         // SAFETY: the source lives until the call returns (Kept::Now).
-        while !unsafe { node.wire.write(1, 0, source.as_ptr(), len, kept, done) }.expect("no loss") {
+        while !unsafe { node.wire.write(1, 0, (source.as_ptr(), len), kept, done) }.expect("no loss") {
             node.wire.progress(node, false);
             assert!(start.elapsed() < PATIENCE, "no room for a write");
         }
@@ -436,7 +436,7 @@ pub fn both_may_write_with_kept_now_at_once<W: Wire>(pair: &Pair<W>) {
                 for round in 1..=4u64 {
                     let source = vec![me as u8 + round as u8; len];
                     // SAFETY: the source lives until the call returns.
-                    while !unsafe { node.wire.write(1 - me as u32, 0, source.as_ptr(), len, Kept::Now, Some(done)) }
+                    while !unsafe { node.wire.write(1 - me as u32, 0, (source.as_ptr(), len), Kept::Now, Some(done)) }
                         .expect("no loss")
                     {
                         node.wire.progress(node, false);

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)] // memory of the nodes, which callers answer for
 
-use super::wire::{Done, Kept, Lost, Sink, Wire};
+use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::os::event;
 use crate::sci::reorder::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -250,8 +250,7 @@ impl Wire for Memory {
         &self,
         peer: u32,
         offset: u64,
-        from: *const u8,
-        len: usize,
+        (from, len): Readable,
         kept: Kept,
         done: Done,
     ) -> Result<bool, Lost> {
@@ -268,14 +267,7 @@ impl Wire for Memory {
         Ok(has_room)
     }
 
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost> {
+    unsafe fn read(&self, peer: u32, offset: u64, (to, len): Writable, done: Counter) -> Result<bool, Lost> {
         let has_room = self.has_room(peer)?;
         if has_room {
             self.begins(Some(done));
@@ -347,7 +339,7 @@ mod tests {
         let [a, b] = &pair.nodes[..] else { unreachable!("two nodes") };
         let source = [1u8; 16];
         // SAFETY: the source is copied.
-        unsafe { a.wire.write(1, SEGMENT as u64 - 8, source.as_ptr(), 16, Kept::Now, None) }.unwrap();
+        unsafe { a.wire.write(1, SEGMENT as u64 - 8, (source.as_ptr(), 16), Kept::Now, None) }.unwrap();
         assert!(b.wire.progress(b, true) && a.wire.progress(a, true));
         assert_eq!((b.losses.lock()[0].0, a.losses.lock()[0].0), (0, 1));
         assert!(a.post(1, b"more").is_err() && b.post(0, b"more").is_err());

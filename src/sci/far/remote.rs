@@ -6,9 +6,8 @@
 
 use super::Far;
 use super::record::Kind;
-use super::wire::Kept;
+use super::wire::{Counter, Done, Kept, Readable, Writable};
 use crate::sci::{SciError, SegmentId, pio};
-use crate::sync::AtomicU64;
 
 /// Bytes of a write that go as a record, behind what was stored before. Longer ones go straight from their place.
 const RECORDED: usize = 4 << 10;
@@ -95,7 +94,7 @@ impl FarMap {
         self.check(offset, len)?;
         if self.region == self.far.payload && len > RECORDED {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(offset, src, len, None) };
+            unsafe { self.write_at_once(offset, (src, len), None) };
             if self.far.wire.is_busy() {
                 self.far.call.call(); // the wire may keep the end back
             }
@@ -116,37 +115,30 @@ impl FarMap {
     ///
     /// # Safety
     /// `src` is readable for `len` bytes.
-    unsafe fn write_at_once(&self, offset: usize, src: *const u8, len: usize, done: Option<&'static AtomicU64>) {
+    unsafe fn write_at_once(&self, offset: usize, src: Readable, done: Done) {
         let (far, at) = (self.far, (self.base + offset) as u64);
         let mut stage = far.stage(self.peer); // held, so that no other thread posts meanwhile
         far.send_before_write(self.peer, &mut stage);
         // SAFETY: the caller promises the source.
-        far.until(|| unsafe { far.wire.write(self.peer, at, src, len, Kept::Now, done) }.unwrap_or(true));
+        far.until(|| unsafe { far.wire.write(self.peer, at, src, Kept::Now, done) }.unwrap_or(true));
     }
 
     /// Starts a put. `done` is raised when every byte is in place at the peer. `lasting`: the source stays as it is until then;
     /// else the call returns when the source is free.
     ///
     /// # Safety
-    /// `src` is readable for `len` bytes, as long as `lasting` says.
-    pub unsafe fn put(
-        &self,
-        offset: usize,
-        src: *const u8,
-        len: usize,
-        lasting: bool,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
-        self.check(offset, len)?;
+    /// `src` is readable, as long as `lasting` says.
+    pub unsafe fn put(&self, offset: usize, src: Readable, lasting: bool, done: Counter) -> Result<(), SciError> {
+        self.check(offset, src.1)?;
         let (far, at) = (self.far, (self.base + offset) as u64);
         if lasting {
             far.until(|| {
                 // SAFETY: the caller promises the source until `done` is raised.
-                unsafe { far.wire.write(self.peer, at, src, len, Kept::UntilDone, Some(done)) }.unwrap_or(true)
+                unsafe { far.wire.write(self.peer, at, src, Kept::UntilDone, Some(done)) }.unwrap_or(true)
             });
         } else {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(offset, src, len, Some(done)) };
+            unsafe { self.write_at_once(offset, src, Some(done)) };
         }
         far.expect();
         Ok(())
@@ -155,12 +147,12 @@ impl FarMap {
     /// Starts a get. `done` is raised when every byte is here.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes until then.
-    pub unsafe fn get(&self, offset: usize, to: *mut u8, len: usize, done: &'static AtomicU64) -> Result<(), SciError> {
-        self.check(offset, len)?;
+    /// `to` is writable until then.
+    pub unsafe fn get(&self, offset: usize, to: Writable, done: Counter) -> Result<(), SciError> {
+        self.check(offset, to.1)?;
         let (far, at) = (self.far, (self.base + offset) as u64);
         // SAFETY: the caller promises the target until `done` is raised.
-        far.until(|| unsafe { far.wire.read(self.peer, at, to, len, done) }.unwrap_or(true));
+        far.until(|| unsafe { far.wire.read(self.peer, at, to, done) }.unwrap_or(true));
         far.expect();
         Ok(())
     }

@@ -3,10 +3,10 @@
 #![allow(unsafe_code)] // the wire's transfers, which nobody calls
 
 use super::record::{HEAD, Kind};
-use super::wire::{Done, Kept, Lost, Sink, Wire};
+use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use super::{Far, ONE_IN, WARM};
 use crate::sci::{Effort, SegmentId};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -39,10 +39,10 @@ impl Wire for Counting {
         self.0.frames.lock().push((peer, frame.len()));
         Ok(true)
     }
-    unsafe fn write(&self, _: u32, _: u64, _: *const u8, _: usize, _: Kept, _: Done) -> Result<bool, Lost> {
+    unsafe fn write(&self, _: u32, _: u64, _: Readable, _: Kept, _: Done) -> Result<bool, Lost> {
         unreachable!("no transfers here")
     }
-    unsafe fn read(&self, _: u32, _: u64, _: *mut u8, _: usize, _: &'static AtomicU64) -> Result<bool, Lost> {
+    unsafe fn read(&self, _: u32, _: u64, _: Writable, _: Counter) -> Result<bool, Lost> {
         unreachable!("no transfers here")
     }
     fn progress(&self, _: &dyn Sink, _: bool) -> bool {

@@ -15,7 +15,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which callers answer for
 
-use crate::sync::AtomicU64;
+pub use crate::sci::adapter::{Counter, Readable, Writable};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub enum Kept {
 
 /// What is counted when a transfer is complete: the word is raised by 1, with Release, when every byte is in place (of a write:
 /// at the peer). `None`: nobody wants to know.
-pub type Done = Option<&'static AtomicU64>;
+pub type Done = Option<Counter>;
 
 /// The link to a peer is gone, or was never made, for this reason. It does not come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,32 +69,17 @@ pub trait Wire: Send + Sync {
     /// and tries again.
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
 
-    /// Writes `len` bytes to `offset` of the segment of `peer`. False: there is no room now; see also [`Kept::Now`].
+    /// Writes bytes to `offset` of the segment of `peer`. False: there is no room now; see also [`Kept::Now`].
     ///
     /// # Safety
-    /// `from` is readable for `len` bytes as long as `kept` says.
-    unsafe fn write(
-        &self,
-        peer: u32,
-        offset: u64,
-        from: *const u8,
-        len: usize,
-        kept: Kept,
-        done: Done,
-    ) -> Result<bool, Lost>;
+    /// `from` is readable as long as `kept` says.
+    unsafe fn write(&self, peer: u32, offset: u64, from: Readable, kept: Kept, done: Done) -> Result<bool, Lost>;
 
-    /// Reads `len` bytes at `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
+    /// Reads bytes at `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes until `done` is raised.
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost>;
+    /// `to` is writable until `done` is raised.
+    unsafe fn read(&self, peer: u32, offset: u64, to: Writable, done: Counter) -> Result<bool, Lost>;
 
     /// Sends what waits, takes what has come and gives it to `sink`. True if anything came or became complete. It may look at the
     /// likely places alone, unless `thorough`: the caller sleeps next.

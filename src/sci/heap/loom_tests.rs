@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::explore::explore;
-use crate::sci::{Interrupt, RemoteInterrupt};
+use crate::sci::{Interrupt, LocalMap, RemoteInterrupt, RemoteMap};
 use crate::sync::Ordering;
 use loom::thread;
 

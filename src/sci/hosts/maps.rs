@@ -4,11 +4,11 @@
 
 #![allow(unsafe_code)] // mapped memory
 
+use crate::sci::adapter::{Counter, Readable, Writable};
 use crate::sci::far::remote::FarMap;
 use crate::sci::pio::{self, Span};
 use crate::sci::shm::ShmRemote;
 use crate::sci::{RemoteMap, RemoteRead, SciError};
-use crate::sync::AtomicU64;
 
 /// A mapped segment of a peer.
 ///
@@ -30,7 +30,7 @@ enum Place {
 
 impl From<ShmRemote> for HostsMap {
     fn from(map: ShmRemote) -> HostsMap {
-        HostsMap { span: map.span(), place: Place::Near(map) }
+        HostsMap { span: map.view(), place: Place::Near(map) }
     }
 }
 
@@ -210,32 +210,19 @@ impl RemoteRead for HostsMap {
         }
     }
 
-    unsafe fn start_put(
-        &self,
-        offset: usize,
-        src: *const u8,
-        len: usize,
-        lasting: bool,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
+    unsafe fn start_put(&self, offset: usize, src: Readable, lasting: bool, done: Counter) -> Result<(), SciError> {
         match &self.place {
             Place::Near(_) => Err(SciError::NotMapped),
             // SAFETY: the caller promises the source, as long as `lasting` says.
-            Place::Far(map) => unsafe { map.put(offset, src, len, lasting, done) },
+            Place::Far(map) => unsafe { map.put(offset, src, lasting, done) },
         }
     }
 
-    unsafe fn start_get(
-        &self,
-        offset: usize,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<(), SciError> {
+    unsafe fn start_get(&self, offset: usize, to: Writable, done: Counter) -> Result<(), SciError> {
         match &self.place {
             Place::Near(_) => Err(SciError::NotMapped),
             // SAFETY: the caller promises the target until `done` is raised.
-            Place::Far(map) => unsafe { map.get(offset, to, len, done) },
+            Place::Far(map) => unsafe { map.get(offset, to, done) },
         }
     }
 }

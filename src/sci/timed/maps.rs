@@ -9,7 +9,7 @@ use super::leave::{self, LINE};
 use super::links::Burst;
 use crate::sci::delayed::{Store, Waiting};
 use crate::sci::model::{Packet, packets};
-use crate::sci::{Adapter, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, pio};
+use crate::sci::{Adapter, Mapped, NodeId, Placement, RemoteMap, RemoteRead, RemoteSegment, SciError, pio};
 use std::iter::once;
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ impl<A: Adapter> RemoteMap for TimedMap<A> {
     }
 }
 
-impl<A: Adapter<Remote: RemoteRead>> RemoteRead for TimedMap<A> {
+impl<A: Mapped> RemoteRead for TimedMap<A> {
     unsafe fn read(&self, offset: usize, to: *mut u8, len: usize) -> Result<(), SciError> {
         pio::check_range(offset, len, self.len())?;
         let core = self.core();

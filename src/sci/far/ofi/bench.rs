@@ -184,10 +184,10 @@ fn transfer(wire: &OfiWire, came: &Came, own: *mut u8, write: bool, done: &'stat
     loop {
         let begun = if write {
             // SAFETY: leaked.
-            unsafe { wire.write(1, 0, own, 8, Kept::UntilDone, Some(done)) }
+            unsafe { wire.write(1, 0, (own, 8), Kept::UntilDone, Some(done)) }
         } else {
             // SAFETY: leaked.
-            unsafe { wire.read(1, 0, own, 8, done) }
+            unsafe { wire.read(1, 0, (own, 8), done) }
         };
         if begun.expect("no loss") {
             break;

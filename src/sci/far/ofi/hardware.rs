@@ -30,15 +30,9 @@ mod tests {
 
     #[test]
     fn a_device_is_found_by_its_directory() {
-        let root = std::env::temp_dir().join(format!("ofi-hardware-{}", std::process::id()));
-        std::fs::create_dir_all(root.join("dev")).unwrap();
-        std::fs::write(root.join("dev/null"), "").unwrap();
-        let none = find(&root);
-        std::fs::create_dir_all(root.join("sys/class/infiniband/mlx5_1")).unwrap();
-        std::fs::create_dir_all(root.join("sys/class/infiniband/mlx5_0")).unwrap();
-        let some = find(&root);
-        std::fs::remove_dir_all(&root).unwrap();
-        assert_eq!(none, None);
-        assert_eq!(some.as_deref(), Some("RDMA device mlx5_0"));
+        let root = crate::testkit::scratch::Scratch::with("ofi-hardware", &[("dev/null", "")]);
+        assert_eq!(find(&root), None);
+        ["mlx5_1", "mlx5_0"].iter().for_each(|name| root.write(format!("sys/class/infiniband/{name}/x"), ""));
+        assert_eq!(find(&root).as_deref(), Some("RDMA device mlx5_0"));
     }
 }

@@ -33,8 +33,7 @@ mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
-use super::wire::{ADDRESS, Done, Kept, Lost, Sink, Wire};
-use crate::sync::AtomicU64;
+use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -199,16 +198,8 @@ impl Wire for OfiWire {
         self.engine.lock().post(peer, frame)
     }
 
-    unsafe fn write(
-        &self,
-        peer: u32,
-        offset: u64,
-        from: *const u8,
-        len: usize,
-        kept: Kept,
-        done: Done,
-    ) -> Result<bool, Lost> {
-        let call = (peer, offset, from.addr(), len);
+    unsafe fn write(&self, peer: u32, offset: u64, from: Readable, kept: Kept, done: Done) -> Result<bool, Lost> {
+        let call = (peer, offset, from.0.addr(), from.1);
         let mut engine = self.engine.lock();
         let mut kept_back = self.kept_back.lock();
         if let Some(at) = kept_back.iter().position(|(of, _)| *of == call) {
@@ -223,7 +214,7 @@ impl Wire for OfiWire {
             return Ok(is_over);
         }
         // SAFETY: the caller's promise; while the source must be kept, the caller is told to call again.
-        match unsafe { engine.write(peer, offset, from, len, kept, done) }? {
+        match unsafe { engine.write(peer, offset, from, kept, done) }? {
             Written::NoRoom => Ok(false),
             Written::Begun => Ok(true),
             Written::Wait(transfer) => {
@@ -233,16 +224,9 @@ impl Wire for OfiWire {
         }
     }
 
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost> {
+    unsafe fn read(&self, peer: u32, offset: u64, to: Writable, done: Counter) -> Result<bool, Lost> {
         // SAFETY: the caller's promise.
-        unsafe { self.engine.lock().read(peer, offset, to, len, Some(done)) }
+        unsafe { self.engine.lock().read(peer, offset, to, Some(done)) }
     }
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {

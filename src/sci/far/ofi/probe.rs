@@ -124,7 +124,7 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
         let count = counted.then_some(done);
         complete += u64::from(counted);
         // SAFETY: the source is not changed before this round's frame has come.
-        until("a write", &mut || unsafe { wire.write(0, 0, own.cast(), BYTES, Kept::UntilDone, count) })?;
+        until("a write", &mut || unsafe { wire.write(0, 0, (own.cast(), BYTES), Kept::UntilDone, count) })?;
         // The memory must hold more than this number when the frame comes.
         let number = round - 1;
         let len = [9, 100, FRAME][(round % 3) as usize];
@@ -138,7 +138,7 @@ fn run(wire: &OfiWire, probe: &Probe, own: *mut u64) -> Result<(), String> {
         unsafe { own.write_bytes(0, WORDS) };
         complete += 1;
         // SAFETY: the probe's own half, which nobody uses until the read is done.
-        until("a read", &mut || unsafe { wire.read(0, 0, own.cast(), BYTES, done) })?;
+        until("a read", &mut || unsafe { wire.read(0, 0, (own.cast(), BYTES), done) })?;
         // ORDERING: as above
         until("the end of a read", &mut || Ok(done.load(Ordering::Acquire) == complete))?;
         for word in 0..WORDS {

@@ -7,27 +7,21 @@ use super::OfiWire;
 use super::library::{Handlers, Library};
 use super::message::{Head, Kind};
 use crate::os::sys;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 const SECRET: [u8; 16] = *b"a test's secret.";
 
 /// One test at a time: providers spin, and two of them on few cores wait for each other's time slices.
 static ONE: Mutex<()> = Mutex::new(());
 
-fn is_demanded() -> bool {
-    std::env::vars_os().any(|(name, _)| name == "CI_TEST_OFI")
-}
-
-/// False, with a line, if there is no libfabric.
-fn is_here() -> bool {
-    match Library::get() {
-        Ok(_) => true,
-        Err(why) => {
-            assert!(!is_demanded(), "{why}");
-            println!("skipped: {why}");
-            false
-        }
+/// The right to run. `None`, with a line, if there is no libfabric.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    if let Err(why) = Library::get() {
+        assert!(std::env::vars_os().all(|(name, _)| name != "CI_TEST_OFI"), "{why}");
+        println!("skipped: {why}");
+        return None;
     }
+    Some(ONE.lock())
 }
 
 fn wires(provider: &str, nodes: u32) -> Vec<OfiWire> {
@@ -35,10 +29,8 @@ fn wires(provider: &str, nodes: u32) -> Vec<OfiWire> {
 }
 
 fn conforms(provider: &str) {
-    let _one = ONE.lock();
-    if is_here() {
-        conformance::all(&Pair::new(wires(provider, 2)));
-    }
+    let Some(_one) = alone() else { return };
+    conformance::all(&Pair::new(wires(provider, 2)));
 }
 
 #[test]
@@ -73,10 +65,7 @@ fn quiet(pair: &Pair<OfiWire>) -> Option<i32> {
 
 #[test]
 fn a_frame_wakes_a_node_that_sleeps_on_its_provider() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 2));
     pair.post(0, 1, b"contact");
     pair.until("a frame", || pair.frames(1).len() == 1);
@@ -98,10 +87,7 @@ fn a_frame_wakes_a_node_that_sleeps_on_its_provider() {
 /// The other way to keep frames behind writes, on a provider that would not need it.
 #[test]
 fn frames_wait_for_delivery_where_the_provider_keeps_no_order() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 2));
     for node in &pair.nodes {
         node.wire.engine.lock().ordered = false;
@@ -112,10 +98,7 @@ fn frames_wait_for_delivery_where_the_provider_keeps_no_order() {
 /// Transfers across registrations and longer than a provider's longest.
 #[test]
 fn segments_in_pieces_conform() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 2));
     for node in &pair.nodes {
         let mut engine = node.wire.engine.lock();
@@ -129,10 +112,7 @@ fn segments_in_pieces_conform() {
 
 #[test]
 fn three_nodes_know_who_sent_what() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 3));
     for from in 0..3u32 {
         for to in 0..3u32 {
@@ -160,10 +140,7 @@ fn send_raw(wire: &OfiWire, to: u32, bytes: &[u8]) -> bool {
 
 #[test]
 fn what_a_stranger_sends_is_dropped_and_harms_nobody() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 2));
     let token = super::message::Secret::new([0; 16]).token(0, 1);
     let mut messages = vec![vec![0u8; 1], vec![0xFF; 15], vec![0; 16], vec![0xFF; 100]];
@@ -196,10 +173,7 @@ impl super::Sink for Deaf {
 /// Another program that speaks this wire's language without the secret, and sends what no buffer has room for.
 #[test]
 fn a_stranger_with_an_endpoint_of_its_own_harms_nobody() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     for provider in ["net", "tcp"] {
         let pair = Pair::new(wires(provider, 2));
         let stranger = OfiWire::open(Some(provider), [9; 16], 0, 2).expect("a wire");
@@ -233,10 +207,7 @@ fn a_stranger_with_an_endpoint_of_its_own_harms_nobody() {
 /// A node of the job, or one that has read its token, that sends what no wire of ours sends.
 #[test]
 fn garbage_of_a_peer_ends_the_link_to_it_alone() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     // A kind that there is not; keys without a proof; an empty frame; a number that is not its turn.
     for (kind, number, len) in [(77u8, 0u32, 20usize), (2, 0, 100), (1, 0, 0), (1, 9999, 20)] {
         let pair = Pair::new(wires("net", 3));
@@ -275,30 +246,24 @@ fn garbage_of_a_peer_ends_the_link_to_it_alone() {
 
 #[test]
 fn ranges_outside_a_segment_are_refused_here() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let pair = Pair::new(wires("net", 2));
     pair.set_segments();
     pair.until("keys", || {
         // SAFETY: no bytes.
-        unsafe { pair.nodes[0].wire.write(1, 0, std::ptr::null(), 0, super::Kept::UntilDone, None) }.unwrap()
+        unsafe { pair.nodes[0].wire.write(1, 0, (std::ptr::null(), 0), super::Kept::UntilDone, None) }.unwrap()
     });
     let byte = 0u8;
     for (offset, len) in [(conformance::SEGMENT as u64, 1), (u64::MAX, 1), (0, conformance::SEGMENT + 1)] {
         // SAFETY: refused before the byte is looked at.
-        let result = unsafe { pair.nodes[0].wire.write(1, offset, &byte, len, super::Kept::UntilDone, None) };
+        let result = unsafe { pair.nodes[0].wire.write(1, offset, (&byte, len), super::Kept::UntilDone, None) };
         assert!(result.is_err(), "{len} at {offset}");
     }
 }
 
 #[test]
 fn signal_handlers_stay_as_they_are() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let before = Handlers::now();
     drop(wires("shm", 1)); // this provider takes some when an endpoint is made
     drop(wires("net", 1));
@@ -307,10 +272,7 @@ fn signal_handlers_stay_as_they_are() {
 
 #[test]
 fn a_provider_that_is_not_there_or_does_not_fit_is_named_with_the_reason() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     for (name, parts) in [
         ("nonesuch", ["provider nonesuch", "fi_info"]),
         ("net@nonesuch", ["provider net on nonesuch", "fi_info"]),
@@ -326,20 +288,15 @@ fn a_provider_that_is_not_there_or_does_not_fit_is_named_with_the_reason() {
 
 #[test]
 fn without_a_word_the_best_of_those_that_reach_other_hosts_is_taken() {
-    let _one = ONE.lock();
-    if is_here() {
-        let wire = OfiWire::open(None, SECRET, 0, 1).expect("a wire");
-        assert!(!["ofi:shm", "ofi:sockets"].contains(&wire.name().as_str()), "{}", wire.name());
-        println!("taken: {}", wire.name());
-    }
+    let Some(_one) = alone() else { return };
+    let wire = OfiWire::open(None, SECRET, 0, 1).expect("a wire");
+    assert!(!["ofi:shm", "ofi:sockets"].contains(&wire.name().as_str()), "{}", wire.name());
+    println!("taken: {}", wire.name());
 }
 
 #[test]
 fn peers_of_another_provider_or_version_are_lost_with_the_reason() {
-    let _one = ONE.lock();
-    if !is_here() {
-        return;
-    }
+    let Some(_one) = alone() else { return };
     let wire = OfiWire::open(Some("net"), SECRET, 0, 3).expect("a wire");
     let mut other = vec![1, 5];
     other.extend_from_slice(b"verbsxxxxxxxxxxxxxxxx");

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // memory that the provider reads and writes
 
-use super::super::wire::{Done, Kept, Lost};
+use super::super::wire::{Done, Kept, Lost, Readable, Writable};
 use super::context::What;
 use super::engine::Engine;
 use super::fabric::{Begun, Target};
@@ -143,11 +143,11 @@ impl Engine {
         &mut self,
         to: u32,
         offset: u64,
-        from: *const u8,
-        len: usize,
+        from: Readable,
         kept: Kept,
         done: Done,
     ) -> Result<Written, Lost> {
+        let (from, len) = from;
         if !self.may_begin(to, offset, len)? {
             return Ok(Written::NoRoom);
         }
@@ -174,7 +174,7 @@ impl Engine {
     ///
     /// # Safety
     /// As there.
-    pub unsafe fn read(&mut self, from: u32, offset: u64, to: *mut u8, len: usize, done: Done) -> Result<bool, Lost> {
+    pub unsafe fn read(&mut self, from: u32, offset: u64, (to, len): Writable, done: Done) -> Result<bool, Lost> {
         if !self.may_begin(from, offset, len)? {
             return Ok(false);
         }

@@ -32,14 +32,14 @@ mod stream;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use super::wire::{Done, Kept, Lost, Sink, Wire};
+use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
 use crate::os::tcp::{self, Congestion};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use address::{Endpoint, Listening};
 use contact::Attempts;
 use greet::Refusal;
@@ -355,8 +355,7 @@ impl Wire for Tcp {
         &self,
         peer: u32,
         offset: u64,
-        from: *const u8,
-        len: usize,
+        (from, len): Readable,
         kept: Kept,
         done: Done,
     ) -> Result<bool, Lost> {
@@ -366,14 +365,7 @@ impl Wire for Tcp {
         })
     }
 
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost> {
+    unsafe fn read(&self, peer: u32, offset: u64, (to, len): Writable, done: Counter) -> Result<bool, Lost> {
         self.with(peer, |link| link.read(offset, to, len, done))
     }
 
