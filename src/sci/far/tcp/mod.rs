@@ -21,7 +21,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
-mod chunk;
+pub(crate) mod chunk;
 mod contact;
 pub(crate) mod head;
 pub(crate) mod input;
