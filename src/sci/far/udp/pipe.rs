@@ -308,6 +308,11 @@ impl Pipe {
         Datagram { head: bytes, own: &[], theirs: None }
     }
 
+    /// What has come is acknowledged by the next [`Pipe::next`], and not held back.
+    pub fn acknowledge_now(&mut self) {
+        self.inn.iter_mut().for_each(Inbox::acknowledge_now);
+    }
+
     /// When [`Pipe::on_timer`] must be called, if nothing happens before.
     pub fn timer(&self) -> u64 {
         let hello = if self.is_known && self.hello_at > 0 { u64::MAX } else { self.hello_at };

@@ -3,6 +3,7 @@
 mod cases;
 mod everything;
 mod schedules;
+mod wire;
 
 use super::inbox::Take;
 use super::mode::Mode;
