@@ -444,6 +444,10 @@ impl Wire for Tcp {
         }
     }
 
+    fn heartbeat(&self) -> Option<Duration> {
+        None
+    }
+
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.epoll.descriptor())
     }

@@ -8,6 +8,7 @@
 //! | `outbox`, `inbox` | the sending and the receiving half |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
+//! | `faults` | what goes wrong on wish, for tests |
 //! | this | sockets, time, all peers |
 //!
 //! Rules:
@@ -20,6 +21,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
+mod faults;
 pub mod head;
 pub mod inbox;
 pub mod link;
@@ -31,12 +33,14 @@ pub mod pipe;
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
+use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::{Book, Way};
 use crate::boot::contact::card::Card;
 use crate::os::net::{self, Epoll};
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use faults::Faults;
 use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
@@ -65,6 +69,8 @@ const ROOM: usize = 8 << 20;
 const EXTRA: usize = 1024;
 /// Calls that one look takes what has come with, at most.
 const LOOKS: usize = 64;
+/// A node that is not looked at for longer is asked again by its peers.
+const HEARTBEAT: Duration = Duration::from_millis(100);
 /// One address of a peer is tried for so long, where there are others.
 const TURN: u64 = 1_000_000;
 /// A peer counts as lost after so long without a sign, and before its first one.
@@ -121,6 +127,7 @@ pub struct Udp {
     watch_always: AtomicBool,
     silence: Duration,
     contact: Duration,
+    faults: Option<Mutex<Faults>>,
 }
 
 impl Udp {
@@ -157,12 +164,19 @@ impl Udp {
             watch_always: AtomicBool::new(false),
             silence: SILENCE,
             contact: CONTACT,
+            faults: None,
         })
     }
 
     /// With other times after which a peer counts as lost: when it is silent, and before it has said anything.
     pub fn with_times(self, silence: Duration, contact: Duration) -> Udp {
         Udp { silence, contact, ..self }
+    }
+
+    /// With faults on wish.
+    pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
+        let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
+        Udp { faults, ..self }
     }
 
     /// How often each case of the protocol has occurred with `peer`.
@@ -280,7 +294,7 @@ impl Udp {
     fn silence_of(&self, peer: &Peer) -> String {
         let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
         match peer.is_sure {
-            true => format!("at {at} nothing was heard for {} s", self.silence.as_secs_f64()),
+            true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
             false => {
                 let tried: Vec<String> = peer.ways.iter().map(|way| net::shown(way.to)).collect();
                 let seconds = self.contact.as_secs_f64();
@@ -296,7 +310,6 @@ impl Udp {
     /// All datagrams that go now (rule 2).
     fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), .. } = peer else { return };
-        let socket = &self.sockets[path.socket];
         let mut batch: Vec<u8> = Vec::new();
         let (mut each, mut count) = (0, 0);
         loop {
@@ -306,7 +319,7 @@ impl Udp {
                     let len = HEAD + datagram.own.len() + theirs;
                     // A smaller one may be the last of a batch, a larger one begins another.
                     if count > 0 && (len > each || count == BATCH || batch.len() + len > BATCH_BYTES) {
-                        put_out(socket, &path.to, &batch, each, count);
+                        self.put_out(path, &batch, each, now);
                         batch.clear();
                         count = 0;
                     }
@@ -326,14 +339,26 @@ impl Udp {
             each = if count == 0 { len } else { each };
             count += 1;
             if len < each {
-                put_out(socket, &path.to, &batch, each, count);
+                self.put_out(path, &batch, each, now);
                 batch.clear();
                 count = 0;
             }
         }
         if count > 0 {
-            put_out(socket, &path.to, &batch, each, count);
+            self.put_out(path, &batch, each, now);
         }
+    }
+
+    /// Sends a batch, with the faults that are wanted.
+    fn put_out(&self, path: &Path, batch: &[u8], each: usize, now: u64) {
+        let Some(faults) = &self.faults else { return put_out(&self.sockets[path.socket], &path.to, batch, each) };
+        let mut faults = faults.lock();
+        for datagram in batch.chunks(each) {
+            faults.send(now, path.socket, &path.to, datagram, &mut |at, to, one| {
+                put_out(&self.sockets[at], to, one, one.len())
+            });
+        }
+        self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
     }
 
     /// The link to a peer is gone.
@@ -399,6 +424,11 @@ impl Udp {
             return;
         }
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
+        if let Some(faults) = &self.faults {
+            let mut faults = faults.lock();
+            faults.send_late(self.now(), &mut |at, to, one| put_out(&self.sockets[at], to, one, one.len()));
+            self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
+        }
         for (rank, peer) in (0..).zip(&self.peers) {
             let Some(peer) = peer.get() else { continue };
             let mut peer = peer.lock();
@@ -427,8 +457,8 @@ impl Udp {
 }
 
 /// Sends a batch. What the system does not take counts as lost on the way.
-fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize, count: usize) {
-    let segment = (count > 1).then_some(each as u16);
+fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize) {
+    let segment = (batch.len() > each).then_some(each as u16);
     match udp::send(socket, to, batch, segment) {
         Ok(true) => {}
         Ok(false) => {
@@ -436,14 +466,14 @@ fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize, count: 
             let _ = udp::send(socket, to, batch, segment);
         }
         // A system that cannot cut batches has them one by one.
-        Err(_) if count > 1 => batch.chunks(each).for_each(|one| drop(udp::send(socket, to, one, None))),
+        Err(_) if segment.is_some() => batch.chunks(each).for_each(|one| drop(udp::send(socket, to, one, None))),
         Err(_) => {}
     }
 }
 
 impl Wire for Udp {
     fn name(&self) -> String {
-        if self.mode.is_seed { "udp:seed".into() } else { "udp".into() }
+        if self.mode.is_seed { "seed-udp".into() } else { "udp".into() }
     }
 
     fn address(&self) -> Vec<u8> {
@@ -524,6 +554,10 @@ impl Wire for Udp {
                 sys::nap(Duration::from_micros(50));
             }
         }
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        Some(HEARTBEAT)
     }
 
     fn descriptor(&self) -> Option<RawFd> {

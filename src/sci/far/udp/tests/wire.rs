@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // transfers of the tests' memory
 
+use crate::base::config::UdpFaults;
 use crate::boot::contact::address::Endpoint;
 use crate::sci::far::conformance::{self, Pair};
 use crate::sci::far::udp::Udp;
@@ -25,6 +26,22 @@ fn it_does_what_every_wire_must_do() {
 #[test]
 fn it_does_what_every_wire_must_do_in_seed_mode() {
     conformance::all(&Pair::new(wires(2, Mode::SEED)));
+}
+
+#[test]
+fn it_does_what_every_wire_must_do_with_losses_repeats_late_and_damaged_datagrams() {
+    let faults = UdpFaults::parse("loss=3,dup=2,reorder=8,flip=1,delay=0.2ms,seed=3");
+    for mode in [Mode::NORMAL, Mode::SEED] {
+        let wires: Vec<Udp> = wires(2, mode).into_iter().map(|wire| wire.with_faults(faults)).collect();
+        let pair = Pair::new(wires);
+        conformance::frames_come_whole_and_in_order(&pair);
+        pair.set_segments();
+        conformance::a_write_brings_its_bytes_and_no_others(&pair);
+        conformance::a_read_brings_its_bytes_and_no_others(&pair);
+        conformance::a_kept_now_source_is_free_at_once(&pair);
+        conformance::what_is_idle_is_not_busy(&pair);
+        assert!(pair.nodes[0].wire.counts(1).repeated > 0);
+    }
 }
 
 #[test]
@@ -61,7 +78,7 @@ fn a_peer_that_ends_without_a_word_is_lost_in_time() {
         node.wire.progress(node, true);
     }
     let why = &node.losses.lock()[0].1.0;
-    assert!(why.contains("127.0.0.1:") && why.contains("nothing was heard for 0.3 s"), "{why}");
+    assert!(why.contains("127.0.0.1:") && why.contains("for 0.3 s (GASNET_SCI_UDP_DEAD)"), "{why}");
 }
 
 #[test]
