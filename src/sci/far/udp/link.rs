@@ -97,8 +97,6 @@ pub struct Link {
     rest: Rest,
     /// The most bytes of a packet.
     capacity: usize,
-    /// Bytes of packets that were pushed, since the last packet was acknowledged.
-    queued: usize,
     next_read: u32,
     /// A write of which a part is copied: its arguments, and how much.
     begun: Option<((u64, usize, usize), usize)>,
@@ -108,7 +106,7 @@ impl Link {
     /// To a peer whose packets have at most `capacity` bytes.
     pub fn new(terms: Terms, capacity: usize, now: u64) -> Link {
         let capacity = capacity.min(usize::from(u16::MAX));
-        Link { pipe: Pipe::new(terms, now), rest: Rest::default(), capacity, queued: 0, next_read: 0, begun: None }
+        Link { pipe: Pipe::new(terms, now), rest: Rest::default(), capacity, next_read: 0, begun: None }
     }
 
     /// The way to the peer.
@@ -132,23 +130,12 @@ impl Link {
     }
 
     fn has_room(&self) -> bool {
-        self.pipe.waiting() < PACKETS && self.queued < BYTES
+        self.pipe.waiting() < PACKETS && self.pipe.bytes() < BYTES
     }
 
     /// Adds an item among others, in their order.
     fn add(&mut self, item: &[&[u8]]) -> u32 {
-        let len: usize = item.iter().map(|part| part.len()).sum();
-        self.queued += len;
-        let capacity = self.capacity;
-        if let Some((number, packet)) = self.pipe.last()
-            && packet.memory.is_none()
-            && ![LOOSE, DATA].contains(&packet.bytes[0])
-            && packet.bytes.len() + len <= capacity
-        {
-            item.iter().for_each(|part| packet.bytes.extend_from_slice(part));
-            return number;
-        }
-        self.pipe.push(item.concat(), None)
+        self.pipe.add(item, self.capacity, |packet| !is_alone(packet))
     }
 
     /// Posts a frame. False: there is no room.
@@ -178,10 +165,7 @@ impl Link {
             let kind = self.kind_of_write(target, piece);
             let number = match kind {
                 WRITE => self.add(&[&head(kind, piece), &target.to_le_bytes(), bytes]),
-                _ => {
-                    self.queued += piece;
-                    self.pipe.push([&head(kind, piece)[..], &target.to_le_bytes(), bytes].concat(), None)
-                }
+                _ => self.pipe.push([&head(kind, piece)[..], &target.to_le_bytes(), bytes].concat(), None),
             };
             self.note(number, target, piece, done.filter(|_| is_last));
             at += piece;
@@ -298,11 +282,13 @@ impl Link {
         while self.rest.spans.front().is_some_and(|span| is_done(span.last)) {
             self.rest.spans.pop_front();
         }
-        if self.pipe.waiting() == 0 {
-            self.queued = 0;
-        }
         self.feed();
     }
+}
+
+/// A packet with one item, which may be processed before others.
+fn is_alone(packet: &[u8]) -> bool {
+    packet.first().is_some_and(|kind| [LOOSE, DATA].contains(kind))
 }
 
 fn head(kind: u8, len: usize) -> [u8; FRAME_HEAD] {
@@ -395,7 +381,7 @@ impl Taker<'_> {
 
 impl Take for Taker<'_> {
     fn is_loose(&self, packet: &[u8]) -> bool {
-        packet.first().is_some_and(|kind| [LOOSE, DATA].contains(kind))
+        is_alone(packet)
     }
 
     fn take(&mut self, packet: &[u8]) {

@@ -37,6 +37,8 @@ pub struct Packet {
     sent: u64,
     /// Counts all sendings of the link.
     order: u64,
+    /// It was sent once, so that an acknowledgement tells how long that took.
+    is_first: bool,
 }
 
 impl Packet {
@@ -52,6 +54,8 @@ pub struct Outbox {
     /// The number of the first packet of the list.
     first: u32,
     packets: VecDeque<Packet>,
+    /// Own bytes of all.
+    bytes: usize,
     /// So many of them, from the front, were sent at least once.
     begun: usize,
     flying: u32,
@@ -59,8 +63,8 @@ pub struct Outbox {
     /// The peer takes packets before this number.
     limit: u32,
     orders: u64,
-    /// The latest sending of which it is known that it has come, and when it was sent.
-    newest: (u64, u64),
+    /// The latest sending of which it is known that it has come, when it was sent, and whether it was the packet's only one.
+    newest: (u64, u64, bool),
     rtt: Rtt,
     congestion: Congestion,
     /// Sendings from this one on belong to a loss episode of their own.
@@ -84,12 +88,13 @@ impl Outbox {
             mode,
             first,
             packets: VecDeque::new(),
+            bytes: 0,
             begun: 0,
             flying: 0,
             lost: 0,
             limit: first.wrapping_add(mode.window),
             orders: 0,
-            newest: (0, 0),
+            newest: (0, 0, false),
             rtt: Rtt::default(),
             congestion: Congestion::new(mode.window),
             episode: 0,
@@ -118,15 +123,32 @@ impl Outbox {
         self.packets.len()
     }
 
-    /// The packet at the end, if it was never sent: more can be added to it.
-    pub fn last(&mut self) -> Option<&mut Packet> {
-        if self.begun == self.packets.len() { None } else { self.packets.back_mut() }
+    /// Own bytes of these packets.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
-        self.packets.push_back(Packet { bytes, memory, state: State::Queued, sent: 0, order: 0 });
+        self.bytes += bytes.len();
+        let packet = Packet { bytes, memory, state: State::Queued, sent: 0, order: 0, is_first: true };
+        self.packets.push_back(packet);
         self.last_number()
+    }
+
+    /// Adds bytes to the packet at the end, if it was never sent, has no memory, begins with bytes that `may_share` allows, and has at most
+    /// `most` bytes then; else in a packet of their own. Returns the packet's number.
+    pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let is_sent = self.begun == self.packets.len();
+        match self.packets.back_mut().filter(|_| !is_sent) {
+            Some(Packet { bytes, memory: None, .. }) if bytes.len() + len <= most && may_share(bytes) => {
+                parts.iter().for_each(|part| bytes.extend_from_slice(part));
+                self.bytes += len;
+                self.last_number()
+            }
+            _ => self.push(parts.concat(), None),
+        }
     }
 
     /// The number of the packet at the end.
@@ -155,6 +177,7 @@ impl Outbox {
             }
         }
         self.orders += 1;
+        packet.is_first = packet.order == 0;
         (packet.state, packet.sent, packet.order) = (State::Flying, now, self.orders);
         self.flying += 1;
         self.asked = now;
@@ -254,6 +277,7 @@ impl Outbox {
         }
         for _ in 0..count {
             let Some(packet) = self.packets.pop_front() else { break };
+            self.bytes -= packet.bytes.len();
             self.note(&packet);
         }
         self.begun -= count as usize;
@@ -268,7 +292,7 @@ impl Outbox {
             State::Lost => self.lost -= 1,
             _ => return,
         }
-        self.newest = self.newest.max((packet.order, packet.sent));
+        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
     }
 
     /// The packet at `at` has come. True: it was not known.
@@ -283,7 +307,7 @@ impl Outbox {
         }
         packet = &mut self.packets[at];
         packet.state = State::Come;
-        self.newest = self.newest.max((packet.order, packet.sent));
+        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
         true
     }
 
@@ -297,7 +321,7 @@ impl Outbox {
         window: u16,
         trip: Option<u64>,
     ) {
-        let was_full = self.flying >= self.congestion.window();
+        let (was_full, before) = (self.flying >= self.congestion.window(), self.newest.0);
         let mut count = self.free(number);
         self.counts.ack_expected += u64::from(count > 0);
         for (from, to) in ranges {
@@ -313,7 +337,10 @@ impl Outbox {
             }
             self.questions = if window > 0 { 0 } else { self.questions };
         }
-        if let Some(trip) = trip {
+        // An acknowledgement that rides on data does not say how long it was held back.
+        let (order, sent, is_first) = self.newest;
+        let own = (order > before && is_first).then(|| now.saturating_sub(sent));
+        if let Some(trip) = trip.or(own) {
             self.rtt.sample(trip);
         }
         if count == 0 {
@@ -329,7 +356,7 @@ impl Outbox {
 
     /// Packets under way are lost whose sending was followed by others that have come, [`BEHIND`] or more, or much later ones.
     fn find_losses(&mut self) {
-        let (newest, sent) = self.newest;
+        let (newest, sent, _) = self.newest;
         let late = self.rtt.reordering();
         let episode = self.episode;
         let mut is_new = false;

@@ -11,7 +11,7 @@
 use super::head::{HEAD, Head, Kind};
 use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
-use super::outbox::{Outbox, Packet};
+use super::outbox::Outbox;
 use super::pace::LONGEST;
 
 /// Between two questions to a peer that says nothing.
@@ -116,10 +116,14 @@ impl Pipe {
         self.out.push(bytes, memory)
     }
 
-    /// The packet at the end, if it was never sent, and its number.
-    pub fn last(&mut self) -> Option<(u32, &mut Packet)> {
-        let number = self.out.last_number();
-        self.out.last().map(|packet| (number, packet))
+    /// Adds bytes to the packet at the end, or a packet: see [`Outbox::add`].
+    pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
+        self.out.add(parts, most, may_share)
+    }
+
+    /// Own bytes of packets that are not acknowledged.
+    pub fn bytes(&self) -> usize {
+        self.out.bytes()
     }
 
     /// Every packet before this number is processed at the peer.
