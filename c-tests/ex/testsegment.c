@@ -1,7 +1,10 @@
 /* Created segments: memory of the library and of the client, errors of binding, publication, transfers and Active Messages to
- * them. Contract: ex-core.md section 8. Options: none. Positional: segment bytes (131072), rounds (4).
+ * them. Contract: ex-core.md section 8. Options: none. Positional: segment bytes (131072), rounds (4), a word of how the
+ * job begins: ex (default), or gasnet1, which attaches no bytes by GASNet-1 and goes on with GASNet-EX.
  *
  * Processes with even ranks use memory that the library allocates, odd ones their own at an odd address. */
+#include <gasnet.h>
+
 #include "testexam.h"
 
 enum { MED_REQ = GEX_AM_INDEX_BASE, LONG_REQ, MED_REP, LONG_REP };
@@ -149,7 +152,12 @@ int main(int argc, char **argv) {
   unsigned char *memory = NULL;
   int rounds, i;
   gex_Rank_t rank;
-  begin("testsegment", &argc, &argv);
+  if (argc > 3 && strcmp(argv[3], "gasnet1") == 0) {
+    MUST(gasnet_init(&argc, &argv));
+    MUST(gasnet_attach(NULL, 0, 0, 0));
+    gasnet_QueryGexObjects(&client, &ep, &tm, &segment);
+    me = gex_TM_QueryRank(tm), nodes = gex_TM_QuerySize(tm);
+  } else begin("testsegment", &argc, &argv);
   if (argc > 1 && atoi(argv[1]) > 4096) length = (size_t)atoi(argv[1]);
   rounds = argc > 2 && atoi(argv[2]) > 0 ? atoi(argv[2]) : 4;
   base = (unsigned char **)calloc(nodes, sizeof *base), size = (uintptr_t *)calloc(nodes, sizeof *size);

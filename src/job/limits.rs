@@ -259,6 +259,16 @@ fn soft_limit(open: u64, far: u32, (soft, hard): (u64, u64)) -> Result<Option<u6
     Ok(Some((needed + CLIENTS).min(hard)))
 }
 
+/// With fewer mappings left, their number is taken for the reason why the system makes no more.
+const LEFT: usize = 16;
+
+/// The mappings of this process, and how many the system allows.
+fn mappings() -> Option<[usize; 2]> {
+    let used = std::fs::read_to_string("/proc/self/maps").ok()?.lines().count();
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
+    Some([used, most])
+}
+
 /// Ends a line about memory that could not be had: `; the tightest limit is …`, or nothing if memory is not the
 /// reason.
 pub fn advice(error: &SciError) -> String {
@@ -267,6 +277,10 @@ pub fn advice(error: &SciError) -> String {
             "; raise the limit in {}, or let the nodes have smaller segments (GASNET_MAX_SEGSIZE) or be fewer",
             group.file.display()
         ),
+        SciError::System { errno: libc::ENOMEM, .. } if mappings().is_some_and(|[used, most]| used + LEFT > most) => {
+            let [used, most] = mappings().unwrap_or_default();
+            format!("; this process has {used} mappings, and vm.max_map_count allows {most} (sysctl)")
+        }
         SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {
             let limits = [Some(memory_limit()), address_space(), file_size()];
             let tightest = limits.into_iter().flatten().min_by_key(Limit::left);
@@ -279,6 +293,12 @@ pub fn advice(error: &SciError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_has_some_mappings_and_fewer_than_the_system_allows() {
+        let [used, most] = mappings().unwrap();
+        assert!((5..most).contains(&used) && most >= 1000, "{used} of {most}");
+    }
 
     #[test]
     fn a_share_is_whole_pages_and_at_least_one() {

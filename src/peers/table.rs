@@ -96,11 +96,12 @@ impl<A: Adapter> PeerTable<A> {
         PeerTable { me, segments, everything: OnceLock::new(), own: Way::Own }
     }
 
-    /// Sets all, once. `everything`: all memory of every node is its segment.
+    /// Sets all, once. `everything`: all memory of every node is its segment. A segment without bytes stays unknown, so that its owner may
+    /// publish another one (GASNet-EX).
     pub fn set(&self, segments: Box<[PeerSegment<A>]>, everything: bool) {
         assert_eq!(segments.len(), self.segments.len());
         assert!(self.everything.set(everything).is_ok(), "attached once");
-        for (node, segment) in (0..).zip(segments) {
+        for (node, segment) in (0..).zip(segments).filter(|(_, segment)| segment.len > 0 || everything) {
             assert!(self.publish(node, segment), "attached once");
         }
     }
@@ -200,10 +201,5 @@ impl<A: Adapter> PeerTable<A> {
             Way::Mapped(map) => map.memory().map(|at| at.addr().wrapping_sub(segment.base)),
             Way::Network(_) | Way::Kernel(_) | Way::Messages => None,
         }
-    }
-
-    /// True if the segment of `node` is known to have no bytes: there is nothing to transfer.
-    pub fn is_empty(&self, node: u32) -> bool {
-        self.of(node).is_some_and(|segment| segment.len == 0) && !self.is_everything()
     }
 }

@@ -2,7 +2,13 @@
 //! that started the agent.
 //!
 //! A frame is the length of its body (four bytes, little-endian) and the body, which is a [`Frame`] as postcard writes it: the first
-//! byte is the frame's place in the list of kinds. Nothing that comes in is trusted: lengths, counts, kinds and ranges are checked, and
+//! byte is the frame's place in the list of kinds. Only [`Frame::Hello`] has another form, which is that of every version:
+//!
+//! ```text
+//! length of what follows the eight bytes u32 | 1 u32 | channel u32 | hand-off u32 | layout u64 | library: length u32, text |
+//! host: length u32, text | cpus u32 | load u32      (little-endian; a later version may add to the end)
+//! ```
+//! Nothing that comes in is trusted: lengths, counts, kinds and ranges are checked, and
 //! a frame that is not right ends the channel. Must not know: what is done about a frame.
 
 mod pipes;
@@ -16,8 +22,8 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::ops::RangeInclusive;
 
-/// Version of the channel: of its frames and their bodies. The agent's first frame holds it. That frame, [`Frame::Hello`], is the same in
-/// all versions, so that each can say which the other is.
+/// Version of the channel: of its frames and their bodies. The agent's first frame holds it, in a form that stays, so that each version can
+/// say which the other is.
 pub const VERSION: u32 = 5;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
@@ -71,6 +77,47 @@ pub struct Hello {
     pub cpus: u32,
     /// Processes that want to run there, and nodes of jobs that are placed there, in hundredths.
     pub load: u32,
+}
+
+/// What is behind the length of a HELLO. No other frame of that length begins so.
+const IS_HELLO: [u8; 4] = 1u32.to_le_bytes();
+/// The fewest bytes of a HELLO.
+const HELLO: usize = 32;
+
+impl Hello {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let text = |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+        let body = [
+            &self.channel.to_le_bytes()[..],
+            &self.handoff.to_le_bytes(),
+            &self.layout.to_le_bytes(),
+            &text(&self.library),
+            &text(&self.host),
+            &self.cpus.to_le_bytes(),
+            &self.load.to_le_bytes(),
+        ]
+        .concat();
+        out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        out.extend_from_slice(&IS_HELLO);
+        out.extend_from_slice(&body);
+    }
+
+    fn decode(body: &[u8]) -> Option<Hello> {
+        let (channel, rest) = body.split_first_chunk()?;
+        let (handoff, rest) = rest.split_first_chunk()?;
+        let (layout, rest) = rest.split_first_chunk()?;
+        let text = |bytes: &'_ [u8]| {
+            let (len, rest) = bytes.split_first_chunk()?;
+            let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            Some((String::from_utf8_lossy(text).into_owned(), rest.to_vec()))
+        };
+        let (library, rest) = text(rest)?;
+        let (host, rest) = text(&rest)?;
+        let (cpus, rest) = rest.split_first_chunk()?;
+        let (load, _) = rest.split_first_chunk()?;
+        let [channel, handoff, cpus, load] = [channel, handoff, cpus, load].map(|four| u32::from_le_bytes(*four));
+        Some(Hello { channel, handoff, layout: u64::from_le_bytes(*layout), library, host, cpus, load })
+    }
 }
 
 /// What launcher and agents say to each other.
@@ -133,6 +180,9 @@ pub enum Frame {
 impl Frame {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        if let Frame::Hello(hello) = self {
+            return hello.encode(out);
+        }
         // Every value has an encoding: there are no maps, and no sequences of unknown length.
         let body = postcard::to_stdvec(self).unwrap_or_default();
         out.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -149,10 +199,15 @@ impl Frame {
         if len == 0 || len > LONGEST {
             return Err(format!("it is no frame ({:02x?})", &bytes[..bytes.len().min(8)]));
         }
+        if len >= HELLO && rest.starts_with(&IS_HELLO) {
+            let Some(body) = rest[IS_HELLO.len()..].get(..len) else { return Ok(None) };
+            let hello = Hello::decode(body).ok_or("its greeting makes no sense")?;
+            return Ok(Some((Frame::Hello(hello), HEAD + IS_HELLO.len() + len)));
+        }
         let Some(body) = rest.get(..len) else { return Ok(None) };
         match read(body) {
-            Some(frame) => Ok(Some((frame, HEAD + len))),
-            None => Err(format!("its frame of kind {} with {len} bytes makes no sense", body[0])),
+            Some(frame) if !matches!(frame, Frame::Hello(_)) => Ok(Some((frame, HEAD + len))),
+            _ => Err(format!("its frame of kind {} with {len} bytes makes no sense", body[0])),
         }
     }
 }

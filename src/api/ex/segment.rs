@@ -170,7 +170,7 @@ pub unsafe extern "C" fn gasneti_sci_ep_bind(
         if flags != 0 || !ep.segment.is_null() || job.client().everything {
             return bad_arg(format_args!("flags {flags:#x}, or an endpoint that is bound"));
         }
-        job.bind(object.addr as usize, object.size);
+        job.bind(object.addr as usize, object.size)?;
         ep.segment = segment;
         Ok(())
     })

@@ -63,9 +63,7 @@ pub(in crate::api) fn tell_header(job: &'static Job) {
         queued: job.rma().overlap().map(|overlap| overlap.min()),
     };
     let table = job.am().table();
-    let empty = |node| table.is_empty(node).then_some(0); // counts as mapped
-    let shortcuts =
-        Shortcuts::decide(&conditions, (0..job.nodes()).map(|node| table.offset(node).or_else(|| empty(node))));
+    let shortcuts = Shortcuts::decide(&conditions, (0..job.nodes()).map(|node| table.offset(node)));
     if shortcuts.messages {
         super::direct::tell_header(job);
     }

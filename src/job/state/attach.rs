@@ -86,8 +86,9 @@ impl Job {
     }
 
     /// Takes `[base, base + len)`, the client's own memory, as this node's segment (GASNet-EX). Once, where there is none.
-    pub fn bind(&self, base: usize, len: usize) {
-        self.am.table().publish(self.rank, PeerSegment::unmapped(base, len, false, Way::Own));
+    pub fn bind(&self, base: usize, len: usize) -> Result<(), Error> {
+        let is_first = self.am.table().publish(self.rank, PeerSegment::unmapped(base, len, false, Way::Own));
+        if is_first { Ok(()) } else { Err(Error::not_init("the node had a segment before")) }
     }
 
     /// Tells the members of a team of the segment that is bound here, if one is given, and learns of theirs. Blocks until all
@@ -199,11 +200,11 @@ impl Job {
     /// Creates this node's segment and connects the others. Returns its own one, all segments by rank, and how they are reached. A node
     /// that cannot create its segment, or connect another, says so in the exchange: all nodes return an error, and none waits for it.
     fn exchange_segments(&self, size: usize) -> Result<Exchanged, Error> {
-        restore_file(&self.adapter, self.memory.header())?;
         if self.sizes.reserves {
             self.agree_on_room(size)?;
         }
-        let made = self.create_segment(size);
+        let restored = restore_file(&self.adapter, self.memory.header());
+        let made = restored.and_then(|()| self.create_segment(size));
         let (base, len) = match &made {
             Ok(made) => made.as_ref().map_or((0, 0), |(_, map)| (map.ptr(0) as usize, size)),
             Err(_) => (FAILED, 0),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a test's segment.
 pub const SEGMENT: usize = 1 << 20;
-/// A wire that does nothing for so long has lost something.
+/// A wire that does nothing for so long has lost something. See also [`Pair::with_patience`].
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One node: its wire, its segment, what came.
@@ -107,6 +107,7 @@ impl<W: Wire> Sink for Node<W> {
 /// Nodes of one job whose wires know each other.
 pub struct Pair<W> {
     pub nodes: Vec<Node<W>>,
+    patience: Duration,
 }
 
 impl<W: Wire> Pair<W> {
@@ -132,7 +133,12 @@ impl<W: Wire> Pair<W> {
         for node in &nodes {
             node.wire.set_peers(addresses.clone());
         }
-        Pair { nodes }
+        Pair { nodes, patience: PATIENCE }
+    }
+
+    /// For a wire that is meant to lose something.
+    pub fn with_patience(self, patience: Duration) -> Pair<W> {
+        Pair { patience, ..self }
     }
 
     /// As gasnet_attach does, some time after the first frames.
@@ -154,7 +160,7 @@ impl<W: Wire> Pair<W> {
                 let losses = node.losses.lock();
                 assert!(losses.is_empty(), "{what}: node {rank} lost {losses:?}");
             }
-            assert!(last.elapsed() < PATIENCE, "{what}: nothing comes any more");
+            assert!(last.elapsed() < self.patience, "{what}: nothing comes any more");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It is as awkward as a network may be. Each queue has little room. With a seed, a target takes a few things of each sender at a time,
 //! by chance, and often none. A write is copied when the target takes it, if its source lasts until then, and is complete when its
-//! sender looks again.
+//! sender looks again. A faulty one drops some frames, against rule 1 of `wire`: for tests that a loss is noticed.
 //!
 //! Must not know: what a frame holds.
 
@@ -96,6 +96,10 @@ pub(crate) struct Memory {
     under_way: AtomicU64,
     /// By peer: this node's link to it has ended.
     lost: Box<[AtomicBool]>,
+    /// Of the frames that this node posts, the last of each so many is dropped; 0: none is.
+    drops_each: u64,
+    /// Frames posted.
+    posted: AtomicU64,
 }
 
 impl Memory {
@@ -111,8 +115,22 @@ impl Memory {
             taking: Mutex::default(),
             under_way: AtomicU64::new(0),
             lost: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
+            drops_each: 0,
+            posted: AtomicU64::new(0),
         };
         (0..nodes).map(wire).collect()
+    }
+
+    /// The same wire, but of the frames that this node posts each `each`-th goes nowhere, and the sender hears nothing of it.
+    #[cfg(test)]
+    fn faulty(self, each: u64) -> Memory {
+        Memory { drops_each: each, ..self }
+    }
+
+    /// Counts a frame that was posted. True if it is one of those to drop.
+    fn drops(&self) -> bool {
+        let posted = self.posted.fetch_add(1, Ordering::Relaxed) + 1; // Relaxed: a count
+        self.drops_each > 0 && posted.is_multiple_of(self.drops_each)
     }
 
     fn has_lost(&self, peer: u32) -> bool {
@@ -223,7 +241,7 @@ impl Wire for Memory {
 
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
         let has_room = self.has_room(peer)?;
-        if has_room {
+        if has_room && !self.drops() {
             self.net.put(peer, self.me, Thing::Frame(frame[HEADROOM..].to_vec()));
         }
         Ok(has_room)
@@ -302,12 +320,30 @@ impl Wire for Memory {
 mod tests {
     use super::*;
     use crate::sci::far::conformance::{self, Pair, SEGMENT};
+    use std::time::Duration;
 
     #[test]
     fn it_does_what_every_wire_must_do() {
         for seed in [None, Some(1), Some(2)] {
             conformance::all(&Pair::new(Memory::wires(2, seed, seed.is_none())));
         }
+    }
+
+    #[test]
+    fn a_faulty_wire_drops_each_thousandth_frame_and_the_suite_for_wires_notices() {
+        let faulty = || Pair::new(Memory::wires(2, None, true).into_iter().map(|wire| wire.faulty(1000)).collect());
+        let pair = faulty();
+        for number in 1..=2000u32 {
+            pair.post(0, 1, &number.to_le_bytes());
+            pair.nodes[1].wire.progress(&pair.nodes[1], true);
+        }
+        let came: Vec<u32> =
+            pair.frames(1).iter().map(|(_, f)| u32::from_le_bytes(f[..4].try_into().unwrap())).collect();
+        assert_eq!(came, (1..=2000).filter(|number| number % 1000 != 0).collect::<Vec<u32>>());
+        let pair = faulty().with_patience(Duration::from_millis(200));
+        let check = || (0..4).for_each(|_| conformance::frames_come_whole_and_in_order(&pair)); // 308 frames each way
+        let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).expect_err("a frame is missing");
+        assert_eq!(said.downcast_ref::<String>().unwrap(), "frames: nothing comes any more");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The supervisor as the agent of a job of several hosts: it does what the launcher says, and reports.
 //!
-//! The launcher judges how nodes end, and says when the others are asked or killed. If it falls silent, or the channel ends, the agent
-//! kills its nodes. Then no process waits for an orderly end any more.
+//! The launcher judges how nodes end, and says when the others are asked or killed. If it falls silent, the channel ends,
+//! or the outer one of the agent's two processes was killed, the agent kills its nodes. Then no process waits for an orderly end any more.
 
 use super::Supervisor;
 use crate::os::sys;

@@ -16,6 +16,7 @@ pub struct Rows {
 
 /// Tables by the section that runs them.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Builds {
     pub c: Vec<Table>,
     pub sample: Vec<Table>,
@@ -24,7 +25,7 @@ pub struct Builds {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Table {
     pub name: String,
     pub programs: Vec<String>,
@@ -48,6 +49,7 @@ pub struct Row(pub String, pub String, pub String, pub String);
 pub struct Scenarios(pub String, pub String, pub String);
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sections {
     pub jobs: Vec<String>,
     pub computing: Vec<String>,
@@ -57,7 +59,7 @@ pub struct Sections {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Steps {
     pub root: String,
     pub stage: bool,

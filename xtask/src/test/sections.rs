@@ -15,6 +15,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::Command;
 
+/// The line with which a script ends.
+const SUM: &str = r"(?m)^[a-z-]+: ([0-9]+) passed, ([0-9]+) failed\n?";
+
 pub struct Section<'a> {
     test: &'a Test,
     name: &'a str,
@@ -43,7 +46,11 @@ impl Section<'_> {
                 let made = self.test.repo.make_stage();
                 self.count(made.err().map(|error| format!("FAILED: {error:#}")).unwrap_or_default());
             }
-            "c" | "c-build" => self.programs(&self.test.choice.c(rows)?, self.name == "c")?,
+            "c" | "c-build" => {
+                let runs = self.test.choice.c(rows)?;
+                self.is_known(runs.is_empty());
+                self.programs(&runs, self.name == "c")?;
+            }
             "sample" => self.tables(&rows.builds.sample, true)?,
             "sanitize" | "sanitize-build" => self.tables(&rows.builds.sanitize, self.name == "sanitize")?,
             "scenarios" | "scenarios-build" => self.scenarios(|row| row.0 != "timed")?,
@@ -69,6 +76,13 @@ impl Section<'_> {
         }
     }
 
+    /// A wish of which nothing comes is a mistake, and no success.
+    fn is_known(&mut self, is_nothing: bool) {
+        if is_nothing {
+            self.count(format!("FAILED: {}: nothing is called {}", self.name, self.test.choice.wish.join(" ")));
+        }
+    }
+
     /// A command of bash, with a limit of time.
     fn command(&self, line: &str) -> Command {
         let mut command = self.test.repo.command("timeout");
@@ -86,16 +100,15 @@ impl Section<'_> {
 
     /// A script that shows its failures itself and ends with "NAME: N passed, M failed".
     fn script(&mut self, line: &str) -> Result<()> {
-        let (_, log) = logged(&mut self.command(line))?;
-        let sum = Regex::new(r"(?m)^[a-z-]+: ([0-9]+) passed, ([0-9]+) failed\n?")?;
+        let (ended, log) = logged(&mut self.command(line))?;
+        let sum = Regex::new(SUM)?;
         print!("{}", sum.replace_all(&log, ""));
-        let Some(counts) = sum.captures_iter(&log).last() else {
-            self.count(format!("FAILED: it did not finish; again: {line}"));
+        let Some((passed, failed)) = result(&sum, &log, ended.status)? else {
+            self.count(format!("FAILED: it did not finish (status {}); again: {line}", ended.status));
             return Ok(());
         };
-        self.passed += counts[1].parse::<usize>()?;
-        self.failed += counts[2].parse::<usize>()?;
-        if &counts[2] != "0" {
+        (self.passed, self.failed) = (self.passed + passed, self.failed + failed);
+        if failed > 0 {
             println!("again: {line}");
         }
         Ok(())
@@ -259,6 +272,7 @@ impl Section<'_> {
         if self.name == "scenarios-build" {
             return Ok(());
         }
+        let mut is_nothing = true;
         for row in &rows {
             let lines = scenarios::lines(&test.repo, &row.0)?;
             let mut others: Vec<&Scenarios> =
@@ -268,6 +282,7 @@ impl Section<'_> {
                 others.clear();
             }
             let groups = row.cases(&lines, &others, test.choice.turn, wish.as_ref())?;
+            is_nothing &= groups.iter().all(Vec::is_empty);
             let words = scenarios::words(row);
             if test.is_plan {
                 groups.iter().flatten().for_each(|case| println!("{}: {words}| {}", row.0, case.describe()));
@@ -317,8 +332,16 @@ impl Section<'_> {
                 );
             }
         }
+        self.is_known(is_nothing);
         Ok(())
     }
+}
+
+/// What a script has counted. `None`: it ended before it had counted all, or with a failure that is in no count.
+fn result(sum: &Regex, log: &str, status: i32) -> Result<Option<(usize, usize)>> {
+    let Some(counts) = sum.captures_iter(log).last() else { return Ok(None) };
+    let (passed, failed) = (counts[1].parse()?, counts[2].parse()?);
+    Ok(((status == 0) == (failed == 0)).then_some((passed, failed)))
 }
 
 /// Runs a section in this process. Returns how many checks passed and failed.
@@ -326,4 +349,20 @@ pub fn body(test: &Test, name: &str) -> Result<(usize, usize)> {
     let mut section = Section { test, name, passed: 0, failed: 0 };
     section.run(&test.rows.sections.section[name])?;
     Ok((section.passed, section.failed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_believed_only_if_its_status_agrees_with_its_count() {
+        let sum = Regex::new(SUM).unwrap();
+        let of = |log: &str, status| result(&sum, log, status).unwrap();
+        assert_eq!(of("docs: 12 passed, 0 failed\n", 0), Some((12, 0)));
+        assert_eq!(of("a: 3 passed, 0 failed\nFAILED: x\nb: 2 passed, 1 failed\n", 1), Some((2, 1)));
+        assert_eq!(of("docs: 12 passed, 0 failed\n", 3), None);
+        assert_eq!(of("docs: 12 passed, 2 failed\n", 0), None);
+        assert_eq!(of("", 0), None);
+    }
 }
