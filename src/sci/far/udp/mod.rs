@@ -8,12 +8,14 @@
 //! | `outbox`, `inbox` | the sending and the receiving half |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
+//! | `contact` | a peer, its addresses, which is tried when |
+//! | `sending` | batches of datagrams |
 //! | `faults` | what goes wrong on wish, for tests |
 //! | this | sockets, time, all peers |
 //!
 //! Rules:
 //! 1. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
-//! 2. Datagrams of the same size to one peer go in one call of the system, up to [`BATCH`] of them, and come so.
+//! 2. Datagrams of the same size to one peer go in one call of the system, up to a number of them (`sending`), and come so.
 //! 3. A peer's first valid datagram says where it is. Until then its addresses are tried in turn.
 //! 4. A link that ended never comes back, because the job is about to end.
 //!
@@ -21,6 +23,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
+mod contact;
 mod faults;
 pub mod head;
 pub mod inbox;
@@ -29,26 +32,26 @@ pub mod mode;
 pub mod outbox;
 pub mod pace;
 pub mod pipe;
+mod sending;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use super::wire::{Done, Kept, Lost, Sink, Wire};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
-use crate::boot::contact::book::{Book, Way};
+use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::os::net::{self, Epoll};
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use contact::{Path, Peer};
 use faults::Faults;
 use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
 use parking_lot::{Mutex, MutexGuard};
-use pipe::Terms;
 use sha2::Sha256;
-use socket2::SockAddr;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, RawFd};
 use std::sync::OnceLock;
@@ -56,17 +59,8 @@ use std::time::{Duration, Instant};
 
 /// The most bytes of a frame: what goes in one piece over Ethernet, with either version of IP.
 const FRAME: usize = 1400;
-/// The most bytes of a datagram, where the path takes them in one piece.
-const DATAGRAM: usize = 16 << 10;
-/// Of a path that the system knows nothing of.
-const UNKNOWN: usize = 1252;
-/// Datagrams in one call; bytes of them.
-const BATCH: usize = 64;
-const BATCH_BYTES: usize = 65_000;
 /// Bytes that the system is asked to keep of what comes.
 const ROOM: usize = 8 << 20;
-/// What the system counts for a datagram beside its bytes, with what it rounds up.
-const EXTRA: usize = 1024;
 /// Calls that one look takes what has come with, at most.
 const LOOKS: usize = 64;
 /// A node that is not looked at for longer is asked again by its peers.
@@ -76,28 +70,6 @@ const TURN: u64 = 1_000_000;
 /// A peer counts as lost after so long without a sign, and before its first one.
 const SILENCE: Duration = Duration::from_secs(10);
 const CONTACT: Duration = Duration::from_secs(60);
-
-/// How a peer is reached.
-struct Path {
-    /// The socket's number.
-    socket: usize,
-    to: SockAddr,
-    shown: SocketAddr,
-}
-
-/// One peer.
-struct Peer {
-    link: Link,
-    /// All ways to it.
-    ways: Vec<Way>,
-    path: Option<Path>,
-    /// The peer has been heard there.
-    is_sure: bool,
-    tried: u64,
-    attempts: usize,
-    lost: Option<Lost>,
-    is_counted: bool,
-}
 
 /// What one thread at a time has.
 struct Receiving {
@@ -206,53 +178,6 @@ impl Udp {
         self.peers[rank as usize].get_or_init(|| Box::new(Mutex::new(self.make(rank))))
     }
 
-    fn make(&self, rank: u32) -> Peer {
-        let ways = self.book.get().map_or(Err("nodes have not met yet".into()), |book| book.ways(&self.card, rank));
-        let (ways, lost) = match ways {
-            Ok(ways) => (ways, None),
-            Err(why) => (Vec::new(), Some(self.report(rank, why))),
-        };
-        let most = ways.first().and_then(|way| udp::most(way.to).ok()).unwrap_or(UNKNOWN).min(DATAGRAM);
-        // What the socket keeps is for all who send at once; a window of half of it leaves room for another one.
-        let room = self.sockets.iter().map(udp::room).min().unwrap_or(0) / (2 * (most + EXTRA));
-        let terms = Terms {
-            mode: self.mode,
-            job: self.job(),
-            me: self.me,
-            peer: rank,
-            incarnation: self.incarnation,
-            first: if self.mode.is_seed { 0 } else { sys::random() as u32 },
-            seeds: [self.seed(self.me, rank), self.seed(rank, self.me)],
-            window: room.clamp(8, self.mode.window as usize) as u16,
-            dead: self.silence.as_micros() as u64,
-            contact: self.contact.as_micros() as u64,
-        };
-        let now = self.now();
-        let mut peer = Peer {
-            link: Link::new(terms, most - HEAD, now),
-            ways,
-            path: None,
-            is_sure: false,
-            tried: now,
-            attempts: 0,
-            lost,
-            is_counted: false,
-        };
-        self.try_next_way(&mut peer, now);
-        peer
-    }
-
-    /// The next address of a peer that has not been heard.
-    fn try_next_way(&self, peer: &mut Peer, now: u64) {
-        let Some(way) = peer.ways.get(peer.attempts % peer.ways.len().max(1)) else { return };
-        let is_from =
-            |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| way.from.is_some_and(|from| from.ip() == at.ip()));
-        let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());
-        let socket = self.sockets.iter().position(is_from).or_else(|| self.sockets.iter().position(is_of_family));
-        peer.path = socket.map(|socket| Path { socket, to: way.to.into(), shown: way.to });
-        (peer.attempts, peer.tried) = (peer.attempts + 1, now);
-    }
-
     /// Does something with the link to a peer, and sends what that makes.
     fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> T) -> Result<T, Lost> {
         let mut peer = self.peer(rank).lock();
@@ -289,76 +214,6 @@ impl Udp {
             (true, false) => drop(self.busy.fetch_sub(1, Ordering::Relaxed)),
             _ => {}
         }
-    }
-
-    fn silence_of(&self, peer: &Peer) -> String {
-        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
-        match peer.is_sure {
-            true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
-            false => {
-                let tried: Vec<String> = peer.ways.iter().map(|way| net::shown(way.to)).collect();
-                let seconds = self.contact.as_secs_f64();
-                format!(
-                    "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {}; does a firewall drop what is sent there \
-                     (GASNET_SCI_PORTS), or is this the wrong interface (GASNET_SCI_IFACE)?",
-                    tried.join(", ")
-                )
-            }
-        }
-    }
-
-    /// All datagrams that go now (rule 2).
-    fn send(&self, peer: &mut Peer, now: u64) {
-        let Peer { link, path: Some(path), .. } = peer else { return };
-        let mut batch: Vec<u8> = Vec::new();
-        let (mut each, mut count) = (0, 0);
-        loop {
-            let (len, is_more) = match link.pipe().next(now) {
-                Some(datagram) => {
-                    let theirs = datagram.theirs.map_or(0, |memory| memory.len);
-                    let len = HEAD + datagram.own.len() + theirs;
-                    // A smaller one may be the last of a batch, a larger one begins another.
-                    if count > 0 && (len > each || count == BATCH || batch.len() + len > BATCH_BYTES) {
-                        self.put_out(path, &batch, each, now);
-                        batch.clear();
-                        count = 0;
-                    }
-                    batch.extend_from_slice(&datagram.head);
-                    batch.extend_from_slice(datagram.own);
-                    if let Some(memory) = datagram.theirs {
-                        // SAFETY: it is readable until the packet is acknowledged, as the wire's callers promise.
-                        batch.extend_from_slice(unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
-                    }
-                    (len, true)
-                }
-                None => (0, false),
-            };
-            if !is_more {
-                break;
-            }
-            each = if count == 0 { len } else { each };
-            count += 1;
-            if len < each {
-                self.put_out(path, &batch, each, now);
-                batch.clear();
-                count = 0;
-            }
-        }
-        if count > 0 {
-            self.put_out(path, &batch, each, now);
-        }
-    }
-
-    /// Sends a batch, with the faults that are wanted.
-    fn put_out(&self, path: &Path, batch: &[u8], each: usize, now: u64) {
-        let Some(faults) = &self.faults else { return put_out(&self.sockets[path.socket], &path.to, batch, each) };
-        let mut faults = faults.lock();
-        for datagram in batch.chunks(each) {
-            faults.send(now, path.socket, &path.to, datagram, &mut |at, to, one| {
-                put_out(&self.sockets[at], to, one, one.len())
-            });
-        }
-        self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
     }
 
     /// The link to a peer is gone.
@@ -424,11 +279,7 @@ impl Udp {
             return;
         }
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
-        if let Some(faults) = &self.faults {
-            let mut faults = faults.lock();
-            faults.send_late(self.now(), &mut |at, to, one| put_out(&self.sockets[at], to, one, one.len()));
-            self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
-        }
+        self.send_late();
         for (rank, peer) in (0..).zip(&self.peers) {
             let Some(peer) = peer.get() else { continue };
             let mut peer = peer.lock();
@@ -453,21 +304,6 @@ impl Udp {
     fn set_timer(&self) {
         let due = self.due.load(Ordering::Relaxed); // Relaxed: a time
         self.timer.set((due != u64::MAX).then(|| self.begin + Duration::from_micros(due)));
-    }
-}
-
-/// Sends a batch. What the system does not take counts as lost on the way.
-fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize) {
-    let segment = (batch.len() > each).then_some(each as u16);
-    match udp::send(socket, to, batch, segment) {
-        Ok(true) => {}
-        Ok(false) => {
-            sys::poll_one(socket.as_fd(), libc::POLLOUT);
-            let _ = udp::send(socket, to, batch, segment);
-        }
-        // A system that cannot cut batches has them one by one.
-        Err(_) if segment.is_some() => batch.chunks(each).for_each(|one| drop(udp::send(socket, to, one, None))),
-        Err(_) => {}
     }
 }
 
