@@ -24,9 +24,20 @@ pub(super) fn run(input: &mut Input<'_>) {
     let mode = if input.u8() & 1 == 0 { Mode::NORMAL } else { Mode::SEED };
     let first = if mode.is_seed { 0 } else { FIRST };
     let (peer, window, dead) = (PEER, 64, 10_000_000);
-    let terms =
-        Terms { mode, job: JOB, me: 0, peer, incarnation: 1, first, seeds: SEEDS, window, dead, contact: 60_000_000 };
-    let mut link = Link::new(terms, 1000, 0);
+    let terms = Terms {
+        mode,
+        job: JOB,
+        me: 0,
+        peer,
+        incarnation: 1,
+        first,
+        seeds: SEEDS,
+        window,
+        most: 1000,
+        dead,
+        contact: 60_000_000,
+    };
+    let mut link = Link::new(terms, 0);
     let mut room = vec![0xA5u8; 1024];
     let place = room.as_mut_ptr();
     let from = node.0.maps[0].ptr(MAY.start);

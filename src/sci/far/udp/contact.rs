@@ -59,12 +59,13 @@ impl Udp {
             first: if self.mode.is_seed { 0 } else { sys::random() as u32 },
             seeds: [self.seed(self.me, rank), self.seed(rank, self.me)],
             window: room.clamp(8, self.mode.window as usize) as u16,
+            most: most - HEAD,
             dead: self.silence.as_micros() as u64,
             contact: self.contact.as_micros() as u64,
         };
         let now = self.now();
         let mut peer = Peer {
-            link: Link::new(terms, most - HEAD, now),
+            link: Link::new(terms, now),
             ways,
             path: None,
             is_sure: false,

@@ -28,9 +28,9 @@ use std::collections::{HashMap, VecDeque};
 /// Writes below this go among frames.
 const SMALL: usize = 1 << 10;
 /// Packets that wait, at most, before a caller has to.
-const PACKETS: usize = 8192;
-/// Bytes that wait, at most.
-const BYTES: usize = 4 << 20;
+const PACKETS: usize = 4096;
+/// Bytes that wait, at most: what a connection over TCP leaves with the system.
+const BYTES: usize = 1 << 20;
 /// Packets under way to which large transfers add more.
 const BULK_PACKETS: usize = 1024;
 /// Large transfers, reads, and answers under way, at most.
@@ -103,9 +103,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// To a peer whose packets have at most `capacity` bytes.
-    pub fn new(terms: Terms, capacity: usize, now: u64) -> Link {
-        let capacity = capacity.min(usize::from(u16::MAX));
+    /// A link without anything under way.
+    pub fn new(terms: Terms, now: u64) -> Link {
+        let capacity = terms.most.min(usize::from(u16::MAX));
         Link { pipe: Pipe::new(terms, now), rest: Rest::default(), capacity, next_read: 0, begun: None }
     }
 

@@ -16,6 +16,8 @@ const BEHIND: u64 = 3;
 const SEED_TIMEOUT: u64 = 20_000;
 /// Between two questions to a peer that takes nothing.
 const PROBE: u64 = 200_000;
+/// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
+const FLOOD: u32 = 8;
 /// Timeouts in a row after which the window begins anew.
 const SILENT: u32 = 2;
 
@@ -51,6 +53,8 @@ impl Packet {
 /// The sending half.
 pub struct Outbox {
     mode: Mode,
+    /// A packet of so many bytes is half full.
+    half: usize,
     /// The number of the first packet of the list.
     first: u32,
     packets: VecDeque<Packet>,
@@ -82,10 +86,11 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Its first packet has this number.
-    pub fn new(mode: Mode, first: u32) -> Outbox {
+    /// Its first packet has this number. A full one has about `most` bytes.
+    pub fn new(mode: Mode, first: u32, most: usize) -> Outbox {
         Outbox {
             mode,
+            half: most / 2,
             first,
             packets: VecDeque::new(),
             bytes: 0,
@@ -195,7 +200,10 @@ impl Outbox {
         }
         let number = self.first.wrapping_add(self.begun as u32);
         let is_taken = ahead(self.limit, number) > 0 && self.begun < self.mode.window as usize;
-        (self.begun < self.packets.len() && is_taken).then_some(self.begun)
+        let packet = self.packets.get(self.begun)?;
+        let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
+        let is_held = may_grow && packet.memory.is_none() && packet.bytes.len() < self.half;
+        (is_taken && !is_held).then_some(self.begun)
     }
 
     /// The peer takes nothing, and nothing is under way that it would answer: it must be asked.

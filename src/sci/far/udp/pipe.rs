@@ -42,6 +42,8 @@ pub struct Terms {
     pub seeds: [u32; 2],
     /// Packets that this end takes at once.
     pub window: u16,
+    /// Bytes of a full packet that this end sends.
+    pub most: usize,
     /// A peer that says nothing for so long, although it should, is dead.
     pub dead: u64,
     /// The same of one that has not said anything yet.
@@ -84,7 +86,7 @@ impl Pipe {
     pub fn new(terms: Terms, now: u64) -> Pipe {
         Pipe {
             terms,
-            out: Outbox::new(terms.mode, terms.first),
+            out: Outbox::new(terms.mode, terms.first, terms.most),
             inn: None,
             their_incarnation: None,
             is_known: false,

@@ -15,7 +15,19 @@ const JOB: u64 = 77;
 fn terms(mode: Mode, me: u32, first: u32) -> Terms {
     let seeds = if me == 0 { [5, 6] } else { [6, 5] };
     let (window, dead) = (mode.window as u16, 10_000_000);
-    Terms { mode, job: JOB, me, peer: 1 - me, incarnation: 100 + me, first, seeds, window, dead, contact: 60_000_000 }
+    Terms {
+        mode,
+        job: JOB,
+        me,
+        peer: 1 - me,
+        incarnation: 100 + me,
+        first,
+        seeds,
+        window,
+        most: 10,
+        dead,
+        contact: 60_000_000,
+    }
 }
 
 /// The packet with this number: its number, whether it is loose, bytes of a pattern.
