@@ -9,6 +9,7 @@
 
 mod channel;
 mod collectives;
+mod datagrams;
 mod far;
 mod hand_off;
 mod mailbox;

@@ -21,5 +21,7 @@ pub mod stay;
 pub mod sys;
 pub mod tcp;
 pub mod thread_end;
+pub mod timer;
 pub mod topology;
+pub mod udp;
 pub mod whole;

@@ -25,29 +25,30 @@ use std::sync::Arc;
 
 /// Bytes of a region; a peer may write those between the two others.
 const REGION: usize = 4096;
-const MAY: std::ops::Range<usize> = 1024..3072;
+pub(super) const MAY: std::ops::Range<usize> = 1024..3072;
 const REGIONS: [SegmentId; 2] = [SegmentId(1), SegmentId(2)];
-const PEER: u32 = 1;
+pub(super) const PEER: u32 = 1;
 /// A layout as nodes of this test have it.
 const LAYOUT: u64 = 0x99;
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
-    match input.u8() % 4 {
+    match input.u8() % 5 {
         0 => frame(input.rest()),
         1 => stream(&mut input),
         2 => greeting(&mut input),
-        _ => small(input.rest()),
+        3 => small(input.rest()),
+        _ => super::datagrams::run(&mut input),
     }
 }
 
 /// Regions of a node, and their memory.
-struct Memory<M> {
+pub(super) struct Memory<M> {
     regions: Regions,
-    maps: Vec<M>,
+    pub(super) maps: Vec<M>,
 }
 
-fn memory() -> Memory<impl LocalMap> {
+pub(super) fn memory() -> Memory<impl LocalMap> {
     let heap = Heap::join(&HeapFabric::new(2), NodeId(0)).expect("it joins");
     let map = |id| heap.create(id, REGION).and_then(|segment| segment.map(Placement::Anywhere)).expect("memory");
     let memory = Memory { regions: Regions::default(), maps: REGIONS.map(map).into() };
@@ -59,7 +60,7 @@ fn memory() -> Memory<impl LocalMap> {
 }
 
 impl<M: LocalMap> Memory<M> {
-    fn check(&self) {
+    pub(super) fn check(&self) {
         for map in &self.maps {
             for offset in (0..MAY.start).chain(MAY.end..REGION).step_by(8) {
                 assert_eq!(map.word(offset).load(Ordering::Relaxed), 0, "a store at {offset}"); // Relaxed: one thread
@@ -78,7 +79,7 @@ fn frame(bytes: &[u8]) {
 }
 
 /// A node that takes frames, and that lets a peer write and read a part of its first region.
-struct Node<M>(Memory<M>);
+pub(super) struct Node<M>(pub(super) Memory<M>);
 
 impl<M: LocalMap> Sink for Node<M> {
     fn frame(&self, peer: u32, frame: &[u8]) {

@@ -52,6 +52,7 @@ fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> 
     match (wanted.on(|| hardware.map(String::from)), libfabric) {
         (Transport::Tcp, _) if *wanted == Network::Auto => ("tcp".into(), "there is no RDMA hardware".into()),
         (Transport::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Transport::Udp, _) => ("udp".into(), "GASNET_SCI_NETWORK says so".into()),
         (Transport::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
         (Transport::Ofi(provider), None) => {
             (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())

@@ -15,6 +15,8 @@ pub enum Network {
     Auto,
     /// This library's own protocol over TCP.
     Tcp,
+    /// This library's own protocol over UDP.
+    Udp,
     /// libfabric, with this provider or the one that suits best.
     Ofi(Option<String>),
 }
@@ -25,6 +27,8 @@ pub enum Network {
 pub enum Transport<'a> {
     /// TCP.
     Tcp,
+    /// UDP.
+    Udp,
     /// libfabric with this provider, or no job.
     Ofi(Option<&'a str>),
     /// libfabric for this hardware, or TCP if libfabric does not work.
@@ -36,6 +40,7 @@ impl Network {
     pub fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Transport<'_> {
         match self {
             Network::Tcp => Transport::Tcp,
+            Network::Udp => Transport::Udp,
             Network::Ofi(provider) => Transport::Ofi(provider.as_deref()),
             Network::Auto => hardware().map_or(Transport::Tcp, Transport::OfiElseTcp),
         }
@@ -46,9 +51,51 @@ impl Network {
         match text.trim() {
             "auto" => Some(Network::Auto),
             "tcp" => Some(Network::Tcp),
+            "udp" => Some(Network::Udp),
             "ofi" => Some(Network::Ofi(None)),
             other => other.strip_prefix("ofi:").filter(|p| !p.is_empty()).map(|p| Network::Ofi(Some(p.into()))),
         }
+    }
+}
+
+/// What goes wrong on wish between hosts over UDP: the value of GASNET_SCI_UDP_FAULTS.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct UdpFaults {
+    /// Datagrams that are lost, in per cent.
+    pub loss: f64,
+    /// That come twice.
+    pub twice: f64,
+    /// Of which a bit is flipped.
+    pub damage: f64,
+    /// So many others overtake one in ten datagrams, at most.
+    pub depth: u32,
+    /// µs that each datagram takes at most; half of it at least.
+    pub delay: u64,
+    /// Another number gives other chances.
+    pub seed: u64,
+}
+
+impl UdpFaults {
+    /// From `loss=5,dup=1,reorder=8,flip=0.1,delay=2ms,seed=7`, each of them if it is wanted.
+    pub fn parse(text: &str) -> Option<UdpFaults> {
+        let mut faults = UdpFaults::default();
+        for word in text.split(',') {
+            let (name, value) = word.trim().split_once('=')?;
+            let per_cent = || value.parse().ok().filter(|part| (0.0..100.0).contains(part));
+            match name {
+                "loss" => faults.loss = per_cent()?,
+                "dup" => faults.twice = per_cent()?,
+                "flip" => faults.damage = per_cent()?,
+                "reorder" => faults.depth = value.parse().ok().filter(|depth| *depth <= 64)?,
+                "delay" => {
+                    let ms: f64 = value.strip_suffix("ms")?.parse().ok()?;
+                    faults.delay = (0.0..=200.0).contains(&ms).then_some((ms * 1000.0) as u64)?;
+                }
+                "seed" => faults.seed = value.parse().ok()?,
+                _ => return None,
+            }
+        }
+        Some(faults)
     }
 }
 
@@ -75,7 +122,13 @@ pub struct Hosts {
     pub interface: Option<String>,
     /// The congestion control of connections over TCP.
     pub congestion: Congestion,
-    /// The TCP ports at which to listen for other hosts; 0: any.
+    /// Over UDP: ParaStation2's rules instead of this library's.
+    pub udp_seed: bool,
+    /// Over UDP: seconds of silence after which a peer counts as lost.
+    pub udp_dead: f64,
+    /// Over UDP: what goes wrong on wish.
+    pub udp_faults: Option<UdpFaults>,
+    /// The ports at which to listen for other hosts; 0: any.
     pub ports: RangeInclusive<u16>,
     /// Whether a thread serves the network while the client computes.
     pub progress_thread: bool,
@@ -117,6 +170,9 @@ impl Default for Hosts {
             network: Network::Auto,
             interface: None,
             congestion: Congestion::Auto,
+            udp_seed: false,
+            udp_dead: 10.0,
+            udp_faults: None,
             ports: 0..=0,
             progress_thread: false,
             split: 1,
@@ -127,6 +183,16 @@ impl Default for Hosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_on_wish_are_words_with_numbers() {
+        let faults = UdpFaults { loss: 5.0, twice: 1.0, damage: 0.1, depth: 8, delay: 2000, seed: 7 };
+        assert_eq!(UdpFaults::parse("loss=5,dup=1,reorder=8,flip=0.1,delay=2ms,seed=7"), Some(faults));
+        assert_eq!(UdpFaults::parse(" loss=0.5"), Some(UdpFaults { loss: 0.5, ..UdpFaults::default() }));
+        for wrong in ["", "loss", "loss=100", "loss=-1", "delay=2", "delay=201ms", "reorder=65", "drop=1", "seed=x"] {
+            assert_eq!(UdpFaults::parse(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn the_command_that_reaches_hosts_is_what_the_user_says() {

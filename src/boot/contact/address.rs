@@ -4,9 +4,10 @@
 
 use super::card::{Card, MOST, Reach, Spot};
 use crate::os::net::{self, Interface, interfaces};
+use crate::os::udp;
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Error, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::ops::RangeInclusive;
 
 /// Addresses of this host, and the ports that may be taken; 0: any.
@@ -19,9 +20,9 @@ pub struct Endpoint {
 }
 
 /// What a process listens with, and what it tells others about that.
-pub struct Listening {
+pub struct Listening<S = TcpListener> {
     /// One for each address of the card, in the same order.
-    pub listeners: Vec<TcpListener>,
+    pub listeners: Vec<S>,
     /// What others must know. Its addresses have the numbers of their interfaces.
     pub card: Card,
 }
@@ -46,16 +47,32 @@ impl Endpoint {
     /// # Errors
     /// What was tried, the reason, and the settings.
     pub fn listen(&self, backlog: i32) -> Result<Listening, String> {
+        self.open(|at| listen_at(at, backlog), TcpListener::local_addr)
+    }
+
+    /// The same for datagrams. `room`: bytes for what comes to each.
+    ///
+    /// # Errors
+    /// As of [`Endpoint::listen`].
+    pub fn bind(&self, room: usize) -> Result<Listening<UdpSocket>, String> {
+        self.open(|at| udp::bind(at, room), UdpSocket::local_addr)
+    }
+
+    fn open<S>(
+        &self,
+        open_at: impl Fn(SocketAddr) -> io::Result<S>,
+        address: impl Fn(&S) -> io::Result<SocketAddr>,
+    ) -> Result<Listening<S>, String> {
         let (mut listeners, mut spots, mut last) = (Vec::new(), Vec::new(), None);
         for interface in &self.interfaces {
             match self.ports.clone().try_fold(Error::from(ErrorKind::AddrInUse), |_, port| {
-                match listen_at(interface.at(port), backlog) {
+                match open_at(interface.at(port)) {
                     Ok(listener) => Err(listener),
                     Err(error) => Ok(error),
                 }
             }) {
                 Err(listener) => {
-                    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+                    let port = address(&listener).map_err(|error| error.to_string())?.port();
                     spots.push(Spot { at: interface.at(port), prefix: interface.prefix });
                     listeners.push(listener);
                 }

@@ -13,17 +13,19 @@ use crate::job::limits;
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
 use crate::sci::far::tcp::Tcp;
+use crate::sci::far::udp::Udp;
+use crate::sci::far::udp::mode::Mode;
 use crate::sci::far::wire::{ADDRESS, Wire};
 use crate::sci::hosts::Hosts;
 use crate::sci::shm::Shm;
 use crate::sci::{Adapter, IS_TIMED, JobAdapter};
 use std::time::Duration;
 
-/// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, o: ofi;
-/// a new wire needs another letter), one byte of length, then as many bytes, then zeros.
+/// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, u: udp,
+/// s: seed-udp, o: ofi; a new wire needs another letter), one byte of length, then as many bytes, then zeros.
 const WIRE: Key = Key::new("wire");
-/// The name of the wire over TCP, whose addresses are cards.
-const TCP: &[u8] = b"tcp";
+/// The letters of wires whose addresses are cards.
+const CARDS: &[u8] = b"tus";
 
 /// This node's way to all nodes: to those of this host by `near`, to those that `is_far` says by a network.
 pub(super) fn join(config: &Config, memory: &JobMemory, near: Shm, is_far: Option<Vec<bool>>) -> Result<Hosts, Error> {
@@ -42,6 +44,7 @@ fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Res
     limits::make_room_for_connections(far).map_err(no_network)?;
     let wire = match config.hosts.network.on(has_rdma_hardware) {
         Transport::Tcp => tcp(config, me, nodes, secret)?,
+        Transport::Udp => udp(config, me, nodes, secret)?,
         Transport::Ofi(provider) => {
             let wire = OfiWire::open(provider, secret, me, nodes).map_err(no_network)?;
             Box::new(wire) as Box<dyn Wire>
@@ -83,6 +86,15 @@ fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
     Ok(Box::new(tcp.with_silence(silence).with_contact(contact).with_congestion(hosts.congestion.clone())))
 }
 
+fn udp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
+    let hosts = &config.hosts;
+    let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone()).map_err(no_network)?;
+    let mode = if hosts.udp_seed { Mode::SEED } else { Mode::NORMAL };
+    let udp = Udp::new(me, nodes, secret, &endpoint, mode).map_err(no_network)?;
+    let [silence, contact] = [hosts.udp_dead, hosts.start_timeout].map(Duration::from_secs_f64);
+    Ok(Box::new(udp.with_times(silence, contact).with_faults(hosts.udp_faults)))
+}
+
 /// Exchanges the addresses of all nodes.
 pub(super) fn meet(far: &Far, boot: &dyn Bootstrap) -> Result<(), Error> {
     let address = far.wire().address();
@@ -104,7 +116,7 @@ pub(super) fn meet(far: &Far, boot: &dyn Bootstrap) -> Result<(), Error> {
         Ok(card[2..][..usize::from(card[1]).min(ADDRESS)].to_vec())
     };
     let addresses = (0..boot.size()).map(of).collect::<Result<Vec<_>, Error>>()?;
-    if own == TCP[0] {
+    if CARDS.contains(&own) {
         no_gap(&addresses, boot)?;
     }
     far.wire().set_peers(addresses);

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Things that a queue has room for.
 const ROOM: usize = 64;
@@ -296,6 +297,10 @@ impl Wire for Memory {
 
     fn is_busy(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) > 0 // Relaxed: a count
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        None
     }
 
     fn descriptor(&self) -> Option<RawFd> {

@@ -40,6 +40,7 @@ pub mod tcp;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod thread;
+pub mod udp;
 pub mod wire;
 
 use crate::base::fatal;

@@ -10,6 +10,7 @@ use crate::sync::{AtomicU32, Ordering};
 use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Default)]
 struct Counts {
@@ -52,6 +53,10 @@ impl Wire for Counting {
     fn is_busy(&self) -> bool {
         false
     }
+    fn heartbeat(&self) -> Option<Duration> {
+        None
+    }
+
     fn descriptor(&self) -> Option<RawFd> {
         None
     }

@@ -3,7 +3,7 @@
 //!
 //! | setting | the thread works |
 //! |---|---|
-//! | GASNET_SCI_PROGRESS=poll | only as long as something of this node waits to be sent or answered |
+//! | GASNET_SCI_PROGRESS=poll | as long as something of this node waits to be sent or answered, and as often as the wire needs it (`Wire::heartbeat`) |
 //! | GASNET_SCI_PROGRESS=thread | always |
 //!
 //! Something waits when a flood keeps messages back, a contact is being made, or a socket is full. The thread then sends it within
@@ -48,11 +48,14 @@ impl Call {
         }
     }
 
-    /// Returns as soon as `waits` is true. It is asked under the lock, so nothing that begins to wait is overlooked.
-    fn wait(&self, waits: impl Fn() -> bool) {
+    /// Returns as soon as `waits` is true, or after `most`. It is asked under the lock, so nothing that begins to wait is overlooked.
+    fn wait(&self, waits: impl Fn() -> bool, most: Option<Duration>) {
         let mut is_called = self.is_called.lock();
         *is_called = waits();
-        self.called.wait_while(&mut is_called, |is_called| !*is_called);
+        match most {
+            Some(most) => drop(self.called.wait_while_for(&mut is_called, |is_called| !*is_called, most)),
+            None => self.called.wait_while(&mut is_called, |is_called| !*is_called),
+        }
     }
 }
 
@@ -71,7 +74,7 @@ impl Far {
     fn serve(&self, always: bool, wake: impl Fn()) -> ! {
         loop {
             if !always {
-                self.call.wait(|| self.is_waiting());
+                self.call.wait(|| self.is_waiting(), self.wire.heartbeat());
             }
             let before = self.looks.load(Ordering::Relaxed); // Relaxed: a hint, here and below
             match self.wire.descriptor().filter(|_| always) {

@@ -100,6 +100,9 @@ pub trait Wire: Send + Sync {
     /// must look now and then. Asked for before each sleep, after a thorough progress.
     fn descriptor(&self) -> Option<RawFd>;
 
+    /// The longest time for which nobody may call [`Wire::progress`], because peers would take this node for dead. `None`: there is none.
+    fn heartbeat(&self) -> Option<Duration>;
+
     /// A thread will sleep on the descriptor while other threads call [`Wire::progress`]. Without this call, only what came since the
     /// last thorough progress must show there.
     fn watch_always(&self) {}

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which code uses a value.
 
-use super::super::hosts::Network;
+use super::super::hosts::{Network, UdpFaults};
 use super::super::parse;
 use super::super::settings::{Var, put, row};
 use crate::os::tcp::Congestion;
@@ -55,18 +55,31 @@ pub(super) const VARS: &[Var] = &[
       each group reaches the others of the group",
     "an integer, 1 or more", |c, v| put(&mut c.hosts.tree, parse::integer(v, 1, u32::MAX.into())) },
     row! { "GASNET_SCI_NETWORK", "auto",
-    "network between hosts: tcp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there is \
-      RDMA hardware, else tcp",
-    "auto, tcp, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
+    "network between hosts: tcp; udp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there \
+      is RDMA hardware, else tcp",
+    "auto, tcp, udp, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
     row! { "GASNET_SCI_TCP_CONGESTION", "auto",
     "congestion control of connections between hosts over TCP, as the system names it; system: the system's choice; auto: that, \
       but cubic or reno instead of bbr, which holds back what is sent after a pause",
     "auto, system, or a name: letters, digits, - and _", |c, v| put(&mut c.hosts.congestion, congestion(v.trim())) },
+    row! { "GASNET_SCI_UDP_MODE", "normal",
+    "the protocol over UDP: normal; seed, that of ParaStation2, with a window of 8 packets",
+    "normal or seed",
+    |c, v| put(&mut c.hosts.udp_seed, ["normal", "seed"].iter().position(|w| *w == v.trim()).map(|n| n == 1)) },
+    row! { "GASNET_SCI_UDP_DEAD", "10",
+    "seconds; over UDP, a node that gives no sign for so long although it was asked for one is lost, and the job ends",
+    "a number of seconds, 2 or more",
+    |c, v| put(&mut c.hosts.udp_dead, parse::float(v).filter(|n| (2.0..1e6).contains(n))) },
+    row! { "GASNET_SCI_UDP_FAULTS", "none",
+    "over UDP, for tests: in per cent, datagrams that are lost (loss), sent twice (dup) or damaged (flip); how many overtake one \
+      (reorder, to 64); how long one takes (delay, to 200ms); seed, for other chances",
+    "none, or such as loss=5,dup=1,reorder=8,flip=0.1,delay=2ms,seed=7",
+    |c, v| put(&mut c.hosts.udp_faults, match v.trim() { "none" => Some(None), v => UdpFaults::parse(v).map(Some) }) },
     row! { "GASNET_SCI_IFACE", "all that reach other hosts",
     "network interface for nodes of other hosts, by its name or its address",
     "a name such as eth0, or an address of IPv4 or IPv6 such as fe80::1%eth0",
     |c, v| (!v.trim().is_empty()).then(|| c.hosts.interface = Some(v.trim().into())) },
-    row! { "GASNET_SCI_PORTS", "any", "TCP ports at which the nodes of a job on several hosts listen",
+    row! { "GASNET_SCI_PORTS", "any", "ports of TCP or UDP at which the nodes of a job on several hosts listen",
     "a port, or a range such as 40000-40100; one for each node of a host",
     |c, v| put(&mut c.hosts.ports, if v.trim() == "any" { Some(0..=0) } else { ports(v) }) },
     row! { "GASNET_SCI_PROGRESS", "poll",

@@ -284,6 +284,10 @@ impl Wire for OfiWire {
         self.engine.lock().is_busy()
     }
 
+    fn heartbeat(&self) -> Option<Duration> {
+        None
+    }
+
     fn descriptor(&self) -> Option<RawFd> {
         let wakeup = self.wakeup.as_ref()?;
         let engine = self.engine.lock();

@@ -21,7 +21,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
-mod chunk;
+pub(crate) mod chunk;
 mod contact;
 pub(crate) mod head;
 pub(crate) mod input;
@@ -434,6 +434,10 @@ impl Wire for Tcp {
             }
             sys::nap(Duration::from_micros(50));
         }
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        None
     }
 
     fn descriptor(&self) -> Option<RawFd> {

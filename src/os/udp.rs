@@ -1,0 +1,163 @@
+//! Datagram sockets: many datagrams of one size in a call where the system can (GSO, GRO), room for what comes, the size of a path.
+//!
+//! Must not know: what is sent.
+
+#![allow(unsafe_code)] // system calls
+
+use super::sys;
+use libc::c_int;
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use std::io::{self, Error, ErrorKind};
+use std::mem::{self, MaybeUninit};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Room for what a message of this file has beside its bytes.
+const CONTROL: usize = 64;
+
+/// A socket that never blocks, with a high number, because clients may expect the lowest ones. `room`: bytes for what comes, if the
+/// system gives so many. Routers may cut its datagrams in pieces: so a path that takes less than its first link is no trap.
+pub fn bind(at: SocketAddr, room: usize) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM.nonblocking(), None)?;
+    if at.is_ipv6() {
+        socket.set_only_v6(true)?;
+    } else {
+        let _ = set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT);
+    }
+    let bytes = c_int::try_from(room).unwrap_or(c_int::MAX);
+    let _ = set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).or_else(|_| socket.set_recv_buffer_size(room));
+    let _ = set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes).or_else(|_| socket.set_send_buffer_size(room));
+    let _ = set(&socket, libc::SOL_UDP, libc::UDP_GRO, 1); // Linux 5.0
+    socket.bind(&at.into())?;
+    sys::duplicate_high(socket.as_fd(), 100).map(UdpSocket::from)
+}
+
+/// Bytes that the system keeps of what comes, its own records of it included.
+pub fn room(socket: &UdpSocket) -> usize {
+    SockRef::from(socket).recv_buffer_size().unwrap_or(0)
+}
+
+fn set(socket: &impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the value is an int, as its size says.
+    let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), size_of::<c_int>() as u32) };
+    if result == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+}
+
+/// The most bytes of a datagram of UDP to `to` that go in one piece over the first link, as far as the system knows.
+pub fn most(to: SocketAddr) -> io::Result<usize> {
+    let socket = Socket::new(Domain::for_address(to), Type::DGRAM, None)?;
+    socket.connect(&to.into())?;
+    let (level, name, heads) = match to {
+        SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MTU, 28),
+        SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_MTU, 48),
+    };
+    let (mut value, mut len): (c_int, u32) = (0, size_of::<c_int>() as u32);
+    // SAFETY: the value is an int, as its size says.
+    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut len) };
+    if result == 0 { Ok((value as usize).saturating_sub(heads)) } else { Err(Error::last_os_error()) }
+}
+
+/// Sends `bytes` to `to`: one datagram, or with `each` several of so many bytes, of which the last one may have fewer. False: the
+/// system has no room.
+pub fn send(socket: &UdpSocket, to: &SockAddr, bytes: &[u8], each: Option<u16>) -> io::Result<bool> {
+    let mut vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut control = [0u64; CONTROL / 8];
+    // SAFETY: all zeros are a message without anything.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_name = to.as_ptr().cast_mut().cast();
+    message.msg_namelen = to.len();
+    (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
+    if let Some(each) = each {
+        message.msg_control = control.as_mut_ptr().cast();
+        // SAFETY: the sizes are constants; the control buffer has room for one header and two bytes.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(2) as usize;
+            let head = libc::CMSG_FIRSTHDR(&raw const message);
+            ((*head).cmsg_level, (*head).cmsg_type) = (libc::SOL_UDP, libc::UDP_SEGMENT);
+            (*head).cmsg_len = libc::CMSG_LEN(2) as usize;
+            libc::CMSG_DATA(head).cast::<u16>().write_unaligned(each);
+        }
+    }
+    loop {
+        // SAFETY: everything that the message points to lives until the call returns.
+        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+        match Error::last_os_error() {
+            _ if sent >= 0 => return Ok(true),
+            error if error.kind() == ErrorKind::Interrupted => {}
+            error if error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS) => {
+                return Ok(false);
+            }
+            error => return Err(error),
+        }
+    }
+}
+
+/// What has come: how many bytes of `into` it has, from where, and how many bytes each datagram in it has but the last one.
+pub struct Came {
+    /// Bytes.
+    pub len: usize,
+    /// The sender's address.
+    pub from: SocketAddr,
+    /// Bytes of each.
+    pub each: usize,
+}
+
+/// Takes what has come first. `None`: nothing has.
+pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> Option<Came> {
+    let mut vector = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let mut control = [0u64; CONTROL / 8];
+    // SAFETY: all zeros are a message without anything.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
+    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), CONTROL);
+    let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
+    message.msg_name = storage.as_mut_ptr().cast();
+    message.msg_namelen = size_of::<libc::sockaddr_storage>() as u32;
+    // SAFETY: everything that the message points to lives until the call returns, and is as long as it says.
+    let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let len = usize::try_from(len).ok()?;
+    let mut each = len;
+    // SAFETY: the system has filled the control buffer as the message's length says; the macros stay inside.
+    unsafe {
+        let mut head = libc::CMSG_FIRSTHDR(&raw const message);
+        while !head.is_null() {
+            if ((*head).cmsg_level, (*head).cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
+                each = libc::CMSG_DATA(head).cast::<c_int>().read_unaligned() as usize;
+            }
+            head = libc::CMSG_NXTHDR(&raw const message, head);
+        }
+    }
+    // SAFETY: the system has written an address of that many bytes; the rest are zeros, which are no address.
+    let from = unsafe { SockAddr::new(mem::transmute_copy(&storage), message.msg_namelen) }.as_socket()?;
+    Some(Came { len, from, each: each.max(1) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_that_go_in_one_call_come_with_their_sizes() {
+        for at in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(one) = bind(at.parse().unwrap(), 1 << 20) else { continue }; // a system without IPv6
+            let two = bind(at.parse().unwrap(), 1 << 20).unwrap();
+            let to = two.local_addr().unwrap();
+            assert!(most(to).unwrap() > 1200 && room(&two) > 10_000 && two.as_raw_fd() >= 100);
+            let bytes: Vec<u8> = (0..2500).map(|i| (i / 7) as u8).collect();
+            assert!(send(&one, &to.into(), &bytes, Some(1000)).unwrap());
+            assert!(send(&one, &to.into(), &bytes[..5], None).unwrap());
+            let (mut got, mut room, mut sizes) = (Vec::new(), vec![0; 1 << 16], Vec::new());
+            while got.len() < 2505 {
+                let Some(came) = receive(&two, &mut room) else { continue };
+                assert_eq!(came.from, one.local_addr().unwrap());
+                for datagram in room[..came.len].chunks(came.each) {
+                    sizes.push(datagram.len());
+                    got.extend_from_slice(datagram);
+                }
+            }
+            assert_eq!((&got[..2500], &got[2500..], &sizes[..]), (&bytes[..], &bytes[..5], &[1000, 1000, 500, 5][..]));
+            assert!(receive(&two, &mut room).is_none());
+        }
+    }
+}

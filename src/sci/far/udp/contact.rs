@@ -1,0 +1,108 @@
+//! A peer: its link, its addresses, and which of them is tried until one has answered.
+//!
+//! Must not know: what is carried.
+
+use super::link::Link;
+use super::pipe::Terms;
+use super::{HEAD, Udp};
+use crate::boot::contact::book::Way;
+use crate::os::{net, sys, udp};
+use crate::sci::far::wire::Lost;
+use socket2::SockAddr;
+use std::net::{SocketAddr, UdpSocket};
+
+/// The most bytes of a datagram, where the path takes them in one piece.
+const DATAGRAM: usize = 16 << 10;
+/// Of a path that the system knows nothing of.
+const UNKNOWN: usize = 1252;
+/// What the system counts for a datagram beside its bytes, with what it rounds up.
+const EXTRA: usize = 1024;
+/// How a peer is reached.
+pub(super) struct Path {
+    /// The socket's number.
+    pub(super) socket: usize,
+    pub(super) to: SockAddr,
+    pub(super) shown: SocketAddr,
+}
+
+/// One peer.
+pub(super) struct Peer {
+    pub(super) link: Link,
+    /// All ways to it.
+    pub(super) ways: Vec<Way>,
+    pub(super) path: Option<Path>,
+    /// The peer has been heard there.
+    pub(super) is_sure: bool,
+    pub(super) tried: u64,
+    pub(super) attempts: usize,
+    pub(super) lost: Option<Lost>,
+    pub(super) is_counted: bool,
+}
+
+impl Udp {
+    /// A peer that nobody has heard of yet.
+    pub(super) fn make(&self, rank: u32) -> Peer {
+        let ways = self.book.get().map_or(Err("nodes have not met yet".into()), |book| book.ways(&self.card, rank));
+        let (ways, lost) = match ways {
+            Ok(ways) => (ways, None),
+            Err(why) => (Vec::new(), Some(self.report(rank, why))),
+        };
+        let most = ways.first().and_then(|way| udp::most(way.to).ok()).unwrap_or(UNKNOWN).min(DATAGRAM);
+        // What the socket keeps is for all who send at once; a window of half of it leaves room for another one.
+        let room = self.sockets.iter().map(udp::room).min().unwrap_or(0) / (2 * (most + EXTRA));
+        let terms = Terms {
+            mode: self.mode,
+            job: self.job(),
+            me: self.me,
+            peer: rank,
+            incarnation: self.incarnation,
+            first: if self.mode.is_seed { 0 } else { sys::random() as u32 },
+            seeds: [self.seed(self.me, rank), self.seed(rank, self.me)],
+            window: room.clamp(8, self.mode.window as usize) as u16,
+            most: most - HEAD,
+            dead: self.silence.as_micros() as u64,
+            contact: self.contact.as_micros() as u64,
+        };
+        let now = self.now();
+        let mut peer = Peer {
+            link: Link::new(terms, now),
+            ways,
+            path: None,
+            is_sure: false,
+            tried: now,
+            attempts: 0,
+            lost,
+            is_counted: false,
+        };
+        self.try_next_way(&mut peer, now);
+        peer
+    }
+
+    /// The next address of a peer that has not been heard.
+    pub(super) fn try_next_way(&self, peer: &mut Peer, now: u64) {
+        let Some(way) = peer.ways.get(peer.attempts % peer.ways.len().max(1)) else { return };
+        let is_from =
+            |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| way.from.is_some_and(|from| from.ip() == at.ip()));
+        let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());
+        let socket = self.sockets.iter().position(is_from).or_else(|| self.sockets.iter().position(is_of_family));
+        peer.path = socket.map(|socket| Path { socket, to: way.to.into(), shown: way.to });
+        (peer.attempts, peer.tried) = (peer.attempts + 1, now);
+    }
+
+    /// Why a peer is given up.
+    pub(super) fn silence_of(&self, peer: &Peer) -> String {
+        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+        match peer.is_sure {
+            true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
+            false => {
+                let tried: Vec<String> = peer.ways.iter().map(|way| net::shown(way.to)).collect();
+                let seconds = self.contact.as_secs_f64();
+                format!(
+                    "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {}; does a firewall drop what is sent there \
+                     (GASNET_SCI_PORTS), or is this the wrong interface (GASNET_SCI_IFACE)?",
+                    tried.join(", ")
+                )
+            }
+        }
+    }
+}

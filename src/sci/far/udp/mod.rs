@@ -1,0 +1,406 @@
+//! The wire over UDP: reliable and ordered, with one socket for all peers at each address of this node.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mode` | the two sets of rules, and counters of their cases |
+//! | `head` | the head of a datagram |
+//! | `pace` | round trips and congestion |
+//! | `outbox`, `inbox` | the sending and the receiving half |
+//! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
+//! | `link` | frames, writes and reads of one peer, in packets |
+//! | `contact` | a peer, its addresses, which is tried when |
+//! | `sending` | batches of datagrams |
+//! | `faults` | what goes wrong on wish, for tests |
+//! | this | sockets, time, all peers |
+//!
+//! Rules:
+//! 1. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
+//! 2. Datagrams of the same size to one peer go in one call of the system, up to a number of them (`sending`), and come so.
+//! 3. A peer's first valid datagram says where it is. Until then its addresses are tried in turn.
+//! 4. A link that ended never comes back, because the job is about to end.
+//!
+//! Must not know: what frames say, who is a peer's host.
+
+#![allow(unsafe_code)] // memory of clients, which the trait hands over
+
+mod contact;
+mod faults;
+pub mod head;
+pub mod inbox;
+pub mod link;
+pub mod mode;
+pub mod outbox;
+pub mod pace;
+pub mod pipe;
+mod sending;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use super::wire::{Done, Kept, Lost, Sink, Wire};
+use crate::base::config::UdpFaults;
+use crate::boot::contact::address::{Endpoint, Listening};
+use crate::boot::contact::book::Book;
+use crate::boot::contact::card::Card;
+use crate::os::net::{self, Epoll};
+use crate::os::{sys, timer::Timer, udp};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use contact::{Path, Peer};
+use faults::Faults;
+use head::HEAD;
+use hmac::{Hmac, Mac};
+use link::Link;
+use mode::{Counts, Mode};
+use parking_lot::{Mutex, MutexGuard};
+use sha2::Sha256;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, RawFd};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The most bytes of a frame: what goes in one piece over Ethernet, with either version of IP.
+const FRAME: usize = 1400;
+/// Bytes that the system is asked to keep of what comes.
+const ROOM: usize = 8 << 20;
+/// Calls that one look takes what has come with, at most.
+const LOOKS: usize = 64;
+/// A node that is not looked at for longer is asked again by its peers.
+const HEARTBEAT: Duration = Duration::from_millis(100);
+/// One address of a peer is tried for so long, where there are others.
+const TURN: u64 = 1_000_000;
+/// A peer counts as lost after so long without a sign, and before its first one.
+const SILENCE: Duration = Duration::from_secs(10);
+const CONTACT: Duration = Duration::from_secs(60);
+
+/// What one thread at a time has.
+struct Receiving {
+    room: Vec<u8>,
+}
+
+/// The wire.
+pub struct Udp {
+    me: u32,
+    nodes: u32,
+    secret: [u8; 16],
+    incarnation: u32,
+    mode: Mode,
+    card: Card,
+    sockets: Vec<UdpSocket>,
+    epoll: Epoll,
+    timer: Timer,
+    begin: Instant,
+    book: OnceLock<Book>,
+    peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
+    receiving: Mutex<Receiving>,
+    losses: Mutex<Vec<(u32, Lost)>>,
+    /// Links with something that only progress can move.
+    busy: AtomicU32,
+    /// When a link must be looked at, in µs.
+    due: AtomicU64,
+    watch_always: AtomicBool,
+    silence: Duration,
+    contact: Duration,
+    faults: Option<Mutex<Faults>>,
+}
+
+impl Udp {
+    /// Listens at `endpoint`, for node `me` of `nodes`. `secret` is the job's.
+    ///
+    /// # Errors
+    /// What the system refused, in words.
+    pub fn new(me: u32, nodes: u32, secret: [u8; 16], endpoint: &Endpoint, mode: Mode) -> Result<Udp, String> {
+        let Listening { listeners: sockets, card } = endpoint.bind(ROOM)?;
+        let watch = || {
+            let (epoll, timer) = (Epoll::new()?, Timer::new()?);
+            sockets.iter().try_for_each(|socket| epoll.add(socket.as_fd(), 0, false))?;
+            epoll.add(timer.as_fd(), 1, false)?;
+            Ok((epoll, timer))
+        };
+        let (epoll, timer) = watch().map_err(|error: std::io::Error| format!("epoll: {error}"))?;
+        Ok(Udp {
+            me,
+            nodes,
+            secret,
+            incarnation: sys::random() as u32,
+            mode,
+            card,
+            sockets,
+            epoll,
+            timer,
+            begin: Instant::now(),
+            book: OnceLock::new(),
+            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
+            receiving: Mutex::new(Receiving { room: vec![0; 1 << 16] }),
+            losses: Mutex::default(),
+            busy: AtomicU32::new(0),
+            due: AtomicU64::new(u64::MAX),
+            watch_always: AtomicBool::new(false),
+            silence: SILENCE,
+            contact: CONTACT,
+            faults: None,
+        })
+    }
+
+    /// With other times after which a peer counts as lost: when it is silent, and before it has said anything.
+    pub fn with_times(self, silence: Duration, contact: Duration) -> Udp {
+        Udp { silence, contact, ..self }
+    }
+
+    /// With faults on wish.
+    pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
+        let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
+        Udp { faults, ..self }
+    }
+
+    /// How often each case of the protocol has occurred with `peer`.
+    pub fn counts(&self, peer: u32) -> Counts {
+        self.peers[peer as usize].get().map_or(Counts::default(), |peer| peer.lock().link.pipe().counts())
+    }
+
+    fn now(&self) -> u64 {
+        self.begin.elapsed().as_micros() as u64
+    }
+
+    /// What checksums of datagrams from one node to another begin with.
+    fn seed(&self, from: u32, to: u32) -> u32 {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("any length is a key");
+        mac.update(b"udp");
+        mac.update(&from.to_le_bytes());
+        mac.update(&to.to_le_bytes());
+        mac.finalize().into_bytes().first_chunk().map_or(0, |four| u32::from_le_bytes(*four))
+    }
+
+    /// The job's number, which anybody may see.
+    fn job(&self) -> u64 {
+        u64::from(self.seed(self.nodes, u32::MAX)) << 32 | u64::from(self.seed(u32::MAX, self.nodes))
+    }
+
+    fn peer(&self, rank: u32) -> &Mutex<Peer> {
+        self.peers[rank as usize].get_or_init(|| Box::new(Mutex::new(self.make(rank))))
+    }
+
+    /// Does something with the link to a peer, and sends what that makes.
+    fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> T) -> Result<T, Lost> {
+        let mut peer = self.peer(rank).lock();
+        if peer.link.has_left() {
+            return Err(Lost("it has left the job".into()));
+        }
+        if let Some(lost) = &peer.lost {
+            return Err(lost.clone());
+        }
+        let result = act(&mut peer.link);
+        self.flush(rank, peer);
+        Ok(result)
+    }
+
+    /// Sends what a link has to say, and notes when it must be looked at again.
+    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>) {
+        let now = self.now();
+        if peer.lost.is_none() {
+            self.send(&mut peer, now);
+        }
+        if peer.lost.is_none() && !peer.link.has_left() {
+            if peer.link.pipe().is_dead(now) {
+                let why = self.silence_of(&peer);
+                peer.lost = Some(self.report(rank, why));
+            }
+            let timer = peer.link.pipe().timer();
+            let turn = if peer.is_sure || peer.ways.len() < 2 { u64::MAX } else { peer.tried + TURN };
+            self.due.fetch_min(timer.min(turn), Ordering::Relaxed); // Relaxed: a time; the link has its lock
+        }
+        let is_busy = peer.lost.is_none() && !peer.link.has_left() && peer.link.is_busy();
+        match (std::mem::replace(&mut peer.is_counted, is_busy), is_busy) {
+            // Relaxed, both: a hint.
+            (false, true) => drop(self.busy.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.busy.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
+        }
+    }
+
+    /// The link to a peer is gone.
+    fn report(&self, rank: u32, why: String) -> Lost {
+        let lost = Lost(why);
+        self.losses.lock().push((rank, lost.clone()));
+        lost
+    }
+
+    /// Takes what has come. True: anything did.
+    fn receive(&self, receiving: &mut Receiving, sink: &dyn Sink) -> bool {
+        let mut has_come = false;
+        for (number, socket) in self.sockets.iter().enumerate() {
+            for _ in 0..LOOKS {
+                let Some(came) = udp::receive(socket, &mut receiving.room) else { break };
+                has_come = true;
+                self.take(number, came.from, receiving.room[..came.len].chunks(came.each), sink);
+            }
+        }
+        has_come
+    }
+
+    /// Datagrams from one address.
+    fn take<'a>(&self, socket: usize, from: SocketAddr, datagrams: impl Iterator<Item = &'a [u8]>, sink: &dyn Sink) {
+        let mut last: Option<(u32, MutexGuard<'_, Peer>)> = None;
+        for datagram in datagrams {
+            let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
+                continue;
+            };
+            // Whoever does not know the job's secret makes no link.
+            if self.peers[rank as usize].get().is_none()
+                && head::Head::read(datagram, self.seed(rank, self.me)).is_none()
+            {
+                continue;
+            }
+            if last.as_ref().is_none_or(|(other, _)| *other != rank) {
+                if let Some((rank, peer)) = last.take() {
+                    self.flush(rank, peer);
+                }
+                last = Some((rank, self.peer(rank).lock()));
+            }
+            let Some((_, peer)) = &mut last else { continue };
+            if peer.lost.is_some() {
+                continue;
+            }
+            let now = self.now();
+            if let Err(why) = peer.link.on_datagram(now, datagram, rank, sink) {
+                peer.lost = Some(self.report(rank, format!("at {} {why}", net::shown(from))));
+            } else if !peer.is_sure && peer.link.pipe().is_open() {
+                peer.path = Some(Path { socket, to: from.into(), shown: from });
+                peer.is_sure = true;
+            }
+        }
+        if let Some((rank, peer)) = last {
+            self.flush(rank, peer);
+        }
+    }
+
+    /// Looks at all links if one is due.
+    fn look_at_time(&self) {
+        // Relaxed, both: a time; links have locks.
+        if self.now() < self.due.load(Ordering::Relaxed) {
+            return;
+        }
+        self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
+        self.send_late();
+        for (rank, peer) in (0..).zip(&self.peers) {
+            let Some(peer) = peer.get() else { continue };
+            let mut peer = peer.lock();
+            let now = self.now();
+            if peer.lost.is_some() || peer.link.has_left() {
+                continue;
+            }
+            if !peer.is_sure && now >= peer.tried + TURN {
+                self.try_next_way(&mut peer, now);
+            }
+            peer.link.pipe().on_timer(now);
+            self.flush(rank, peer);
+        }
+    }
+
+    fn report_losses(&self, sink: &dyn Sink) {
+        let losses = std::mem::take(&mut *self.losses.lock());
+        losses.iter().for_each(|(rank, why)| sink.lost(*rank, why));
+    }
+
+    /// The descriptor shows when a link is due.
+    fn set_timer(&self) {
+        let due = self.due.load(Ordering::Relaxed); // Relaxed: a time
+        self.timer.set((due != u64::MAX).then(|| self.begin + Duration::from_micros(due)));
+    }
+}
+
+impl Wire for Udp {
+    fn name(&self) -> String {
+        if self.mode.is_seed { "seed-udp".into() } else { "udp".into() }
+    }
+
+    fn address(&self) -> Vec<u8> {
+        self.card.bytes()
+    }
+
+    fn set_peers(&self, addresses: Vec<Vec<u8>>) {
+        let _ = self.book.set(Book::read(&addresses)); // once
+    }
+
+    unsafe fn set_segment(&self, _base: *mut u8, _len: usize) {} // the sink says where bytes go
+
+    fn frame_max(&self) -> usize {
+        FRAME
+    }
+
+    fn headroom(&self) -> usize {
+        0
+    }
+
+    fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.with(peer, |link| link.post(frame))
+    }
+
+    unsafe fn write(
+        &self,
+        peer: u32,
+        offset: u64,
+        from: *const u8,
+        len: usize,
+        kept: Kept,
+        done: Done,
+    ) -> Result<bool, Lost> {
+        self.with(peer, |link| match kept {
+            Kept::Now => link.write_now(offset, from, len, done),
+            Kept::UntilDone => link.write_later(offset, from, len, done),
+        })
+    }
+
+    unsafe fn read(
+        &self,
+        peer: u32,
+        offset: u64,
+        to: *mut u8,
+        len: usize,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost> {
+        self.with(peer, |link| link.read(offset, to, len, done))
+    }
+
+    fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
+        let Some(mut receiving) = self.receiving.try_lock() else { return false };
+        let came = self.receive(&mut receiving, sink);
+        self.look_at_time();
+        self.report_losses(sink);
+        if thorough || self.watch_always.load(Ordering::Relaxed) {
+            self.set_timer(); // Relaxed: set before there are other threads
+        }
+        came
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+    }
+
+    fn leave(&self, sink: &dyn Sink, time: Duration) {
+        let end = Instant::now() + time;
+        let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
+        for (rank, _) in known() {
+            let _ = self.with(rank, Link::say_goodbye); // a link that is lost needs none
+        }
+        let is_open = |peer: &Mutex<Peer>| {
+            let peer = peer.lock();
+            peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear()
+        };
+        while known().any(|(_, peer)| is_open(peer)) && Instant::now() < end {
+            if !self.progress(sink, true) {
+                sys::nap(Duration::from_micros(50));
+            }
+        }
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        Some(HEARTBEAT)
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.epoll.descriptor())
+    }
+
+    fn watch_always(&self) {
+        self.watch_always.store(true, Ordering::Relaxed); // Relaxed: before there are other threads that poll
+    }
+}

@@ -1,0 +1,420 @@
+//! The sending half of a link: packets that are not acknowledged, which one goes next, what is lost.
+//!
+//! A packet is `Queued` until it is sent, then `Flying`. An acknowledgement of this one makes it `Come`; later ones that came, a NACK or a
+//! timeout make it `Lost`, and it is sent again. A packet leaves when it and all before it are acknowledged.
+//!
+//! Must not know: what packets carry, sockets.
+
+use super::mode::{Counts, Mode, ahead};
+use super::pace::{Congestion, LONGEST, Rtt};
+use crate::sci::far::tcp::chunk::Memory;
+use std::collections::VecDeque;
+
+/// Packets sent behind another one that have come, so that it counts as lost.
+const BEHIND: u64 = 3;
+/// Seed mode: after so many µs without an acknowledgement a packet is sent again.
+const SEED_TIMEOUT: u64 = 20_000;
+/// Between two questions to a peer that takes nothing.
+const PROBE: u64 = 200_000;
+/// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
+const FLOOD: u32 = 8;
+/// Timeouts in a row after which the window begins anew.
+const SILENT: u32 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Queued,
+    Flying,
+    Lost,
+    Come,
+}
+
+/// A packet: bytes of the library's own, and perhaps memory of a client behind them.
+pub struct Packet {
+    /// Own bytes.
+    pub bytes: Vec<u8>,
+    /// What follows them, from where it lies until the packet is acknowledged.
+    pub memory: Option<Memory>,
+    state: State,
+    sent: u64,
+    /// Counts all sendings of the link.
+    order: u64,
+    /// It was sent once, so that an acknowledgement tells how long that took.
+    is_first: bool,
+}
+
+impl Packet {
+    /// Bytes of the body.
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
+    }
+}
+
+/// The sending half.
+pub struct Outbox {
+    mode: Mode,
+    /// A packet of so many bytes is half full.
+    half: usize,
+    /// The number of the first packet of the list.
+    first: u32,
+    packets: VecDeque<Packet>,
+    /// Own bytes of all.
+    bytes: usize,
+    /// So many of them, from the front, were sent at least once.
+    begun: usize,
+    flying: u32,
+    lost: u32,
+    /// The peer takes packets before this number.
+    limit: u32,
+    orders: u64,
+    /// The latest sending of which it is known that it has come, when it was sent, and whether it was the packet's only one.
+    newest: (u64, u64, bool),
+    rtt: Rtt,
+    congestion: Congestion,
+    /// Sendings from this one on belong to a loss episode of their own.
+    episode: u64,
+    /// Timeouts in a row.
+    silence: u32,
+    /// One packet more than the window allows, after a timeout.
+    probes: u32,
+    /// When something was sent that must be answered.
+    asked: u64,
+    /// The peer was asked whether it takes something.
+    questions: u32,
+    /// What has happened.
+    pub counts: Counts,
+}
+
+impl Outbox {
+    /// Its first packet has this number. A full one has about `most` bytes.
+    pub fn new(mode: Mode, first: u32, most: usize) -> Outbox {
+        Outbox {
+            mode,
+            half: most / 2,
+            first,
+            packets: VecDeque::new(),
+            bytes: 0,
+            begun: 0,
+            flying: 0,
+            lost: 0,
+            limit: first.wrapping_add(mode.window),
+            orders: 0,
+            newest: (0, 0, false),
+            rtt: Rtt::default(),
+            congestion: Congestion::new(mode.window),
+            episode: 0,
+            silence: 0,
+            probes: 0,
+            asked: 0,
+            questions: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What decides how it goes on, but for times.
+    #[cfg(test)]
+    pub(super) fn describe(&self) -> String {
+        let states: Vec<State> = self.packets.iter().map(|packet| packet.state).collect();
+        format!("{} {states:?} {} {}", self.first, self.limit, self.probes)
+    }
+
+    /// The number of the first packet that is not acknowledged; all before it are processed at the peer.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// Packets that are not acknowledged.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Own bytes of these packets.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds a packet. Returns its number.
+    pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
+        self.bytes += bytes.len();
+        let packet = Packet { bytes, memory, state: State::Queued, sent: 0, order: 0, is_first: true };
+        self.packets.push_back(packet);
+        self.last_number()
+    }
+
+    /// Adds bytes to the packet at the end, if it was never sent, has no memory, begins with bytes that `may_share` allows, and has at most
+    /// `most` bytes then; else in a packet of their own. Returns the packet's number.
+    pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let is_sent = self.begun == self.packets.len();
+        match self.packets.back_mut().filter(|_| !is_sent) {
+            Some(Packet { bytes, memory: None, .. }) if bytes.len() + len <= most && may_share(bytes) => {
+                parts.iter().for_each(|part| bytes.extend_from_slice(part));
+                self.bytes += len;
+                self.last_number()
+            }
+            _ => self.push(parts.concat(), None),
+        }
+    }
+
+    /// The number of the packet at the end.
+    pub fn last_number(&self) -> u32 {
+        self.first.wrapping_add(self.packets.len() as u32).wrapping_sub(1)
+    }
+
+    /// The packet with this number, which is not acknowledged.
+    pub fn packet(&self, number: u32) -> &Packet {
+        &self.packets[number.wrapping_sub(self.first) as usize]
+    }
+
+    /// The number of the packet that is sent now, if any. It counts as sent.
+    pub fn next(&mut self, now: u64) -> Option<u32> {
+        let at = self.choose()?;
+        let number = self.first.wrapping_add(at as u32);
+        let packet = &mut self.packets[at];
+        match packet.state {
+            State::Lost => {
+                self.lost -= 1;
+                self.counts.repeated += 1;
+            }
+            _ => {
+                self.begun = at + 1;
+                self.counts.sent += 1;
+            }
+        }
+        self.orders += 1;
+        packet.is_first = packet.order == 0;
+        (packet.state, packet.sent, packet.order) = (State::Flying, now, self.orders);
+        self.flying += 1;
+        self.asked = now;
+        self.probes = self.probes.saturating_sub(1);
+        Some(number)
+    }
+
+    fn choose(&self) -> Option<usize> {
+        let window = if self.mode.is_seed { self.mode.window } else { self.congestion.window() };
+        if self.flying >= window && self.probes == 0 {
+            return None;
+        }
+        if self.lost > 0 {
+            return self.packets.iter().position(|packet| packet.state == State::Lost);
+        }
+        let number = self.first.wrapping_add(self.begun as u32);
+        let is_taken = ahead(self.limit, number) > 0 && self.begun < self.mode.window as usize;
+        let packet = self.packets.get(self.begun)?;
+        let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
+        let is_held = may_grow && packet.memory.is_none() && packet.bytes.len() < self.half;
+        (is_taken && !is_held).then_some(self.begun)
+    }
+
+    /// The peer takes nothing, and nothing is under way that it would answer: it must be asked.
+    fn is_blocked(&self) -> bool {
+        self.flying == 0 && self.lost == 0 && self.begun < self.packets.len() && self.choose().is_none()
+    }
+
+    /// When [`Outbox::on_timer`] must be called, if nothing comes before; 0: something can be sent now.
+    pub fn timer(&self) -> Option<u64> {
+        if self.choose().is_some() {
+            return Some(0);
+        }
+        if self.is_blocked() {
+            return Some(self.asked + self.probe());
+        }
+        match self.mode.is_seed {
+            true => self.flying().map(|packet| packet.sent + SEED_TIMEOUT).min(),
+            false => (self.flying > 0).then(|| self.asked + self.timeout()),
+        }
+    }
+
+    fn flying(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter().take(self.begun).filter(|packet| packet.state == State::Flying)
+    }
+
+    fn timeout(&self) -> u64 {
+        (self.rtt.timeout(super::inbox::HELD) << self.silence.min(16)).min(LONGEST)
+    }
+
+    fn probe(&self) -> u64 {
+        (self.rtt.timeout(0) << self.questions.min(16)).min(PROBE)
+    }
+
+    /// Time has passed. True: the peer must be asked (PING).
+    pub fn on_timer(&mut self, now: u64) -> bool {
+        if self.timer().is_none_or(|at| at == 0 || now < at) {
+            return false;
+        }
+        if self.is_blocked() {
+            self.asked = now;
+            self.questions += 1;
+            return true;
+        }
+        self.counts.timeouts += 1;
+        if self.mode.is_seed {
+            self.lose(|packet| now >= packet.sent + SEED_TIMEOUT);
+            return false;
+        }
+        // One packet asks whether the path is there. What else is lost shows when it is answered.
+        let mut is_first = true;
+        self.lose(|_| std::mem::replace(&mut is_first, false));
+        (self.probes, self.asked, self.silence) = (1, now, self.silence + 1);
+        if self.silence == SILENT {
+            self.congestion.silent();
+        }
+        false
+    }
+
+    /// Packets under way of which this is true are lost. Returns how many.
+    fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> u32 {
+        let mut count = 0;
+        for packet in self.packets.iter_mut().take(self.begun) {
+            if packet.state == State::Flying && is_lost(packet) {
+                packet.state = State::Lost;
+                count += 1;
+            }
+        }
+        (self.flying, self.lost) = (self.flying - count, self.lost + count);
+        count
+    }
+
+    /// Everything before `number` has come. Returns how many packets that frees. Nothing is freed by a number of what was never sent.
+    fn free(&mut self, number: u32) -> u32 {
+        let count = ahead(number, self.first);
+        if count < 0 || count as usize > self.begun {
+            self.counts.ack_of_nothing += u64::from(count > 0);
+            self.counts.ack_before += u64::from(count < 0);
+            return 0;
+        }
+        for _ in 0..count {
+            let Some(packet) = self.packets.pop_front() else { break };
+            self.bytes -= packet.bytes.len();
+            self.note(&packet);
+        }
+        self.begun -= count as usize;
+        self.first = number;
+        count as u32
+    }
+
+    /// A packet has come, whatever it was taken for.
+    fn note(&mut self, packet: &Packet) {
+        match packet.state {
+            State::Flying => self.flying -= 1,
+            State::Lost => self.lost -= 1,
+            _ => return,
+        }
+        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
+    }
+
+    /// The packet at `at` has come. True: it was not known.
+    fn came(&mut self, at: usize) -> bool {
+        if at >= self.begun || self.packets[at].state == State::Come {
+            return false;
+        }
+        let mut packet = &mut self.packets[at];
+        match packet.state {
+            State::Flying => self.flying -= 1,
+            _ => self.lost -= 1,
+        }
+        packet = &mut self.packets[at];
+        packet.state = State::Come;
+        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
+        true
+    }
+
+    /// Normal mode: the peer has everything before `number`, and of `ranges` of what is behind it each packet; it takes `window` packets
+    /// from `number` on. `trip`: what a round trip took.
+    pub fn acknowledged(
+        &mut self,
+        now: u64,
+        number: u32,
+        ranges: impl Iterator<Item = (u32, u32)>,
+        window: u16,
+        trip: Option<u64>,
+    ) {
+        let (was_full, before) = (self.flying >= self.congestion.window(), self.newest.0);
+        let mut count = self.free(number);
+        self.counts.ack_expected += u64::from(count > 0);
+        for (from, to) in ranges {
+            let (from, to) = (ahead(from, self.first).max(0), ahead(to, self.first).min(self.begun as i32));
+            for at in from..to {
+                count += u32::from(self.came(at as usize));
+            }
+        }
+        if ahead(number, self.first) == 0 {
+            let limit = number.wrapping_add(window.into());
+            if ahead(limit, self.limit) > 0 || window == 0 {
+                self.limit = limit;
+            }
+            self.questions = if window > 0 { 0 } else { self.questions };
+        }
+        // An acknowledgement that rides on data does not say how long it was held back.
+        let (order, sent, is_first) = self.newest;
+        let own = (order > before && is_first).then(|| now.saturating_sub(sent));
+        if let Some(trip) = trip.or(own) {
+            self.rtt.sample(trip);
+        }
+        if count == 0 {
+            return;
+        }
+        self.silence = 0;
+        self.asked = now;
+        if was_full {
+            self.congestion.acknowledged(count);
+        }
+        self.find_losses();
+    }
+
+    /// Packets under way are lost whose sending was followed by others that have come, [`BEHIND`] or more, or much later ones.
+    fn find_losses(&mut self) {
+        let (newest, sent, _) = self.newest;
+        let late = self.rtt.reordering();
+        let episode = self.episode;
+        let mut is_new = false;
+        let count = self.lose(|packet| {
+            let is_lost = packet.order + BEHIND <= newest || packet.order < newest && packet.sent + late <= sent;
+            is_new |= is_lost && packet.order > episode;
+            is_lost
+        });
+        self.counts.lost += u64::from(count);
+        if is_new {
+            self.episode = self.orders;
+            self.congestion.lost();
+        }
+    }
+
+    /// The peer has no memory for more.
+    pub fn busy(&mut self, number: u32) {
+        self.counts.busy += 1;
+        self.free(number);
+        self.limit = self.first.wrapping_add(self.begun as u32);
+    }
+
+    /// Seed mode: exactly this packet has come.
+    pub fn acknowledged_one(&mut self, told: u32) {
+        let number = self.mode.number(self.first, told);
+        match ahead(number, self.first) {
+            0 if self.begun > 0 => {
+                self.counts.ack_expected += 1;
+                self.free(number.wrapping_add(1));
+                self.limit = self.first.wrapping_add(self.mode.window);
+            }
+            step if step > 0 && (step as usize) < self.begun => {
+                // An earlier acknowledgement is lost. Both are made again: this packet is sent again, and the other one after its timeout.
+                self.counts.ack_behind += 1;
+                let at = step as usize;
+                if self.packets[at].state == State::Flying {
+                    self.packets[at].state = State::Lost;
+                    (self.flying, self.lost) = (self.flying - 1, self.lost + 1);
+                }
+            }
+            step if step >= 0 => self.counts.ack_of_nothing += 1,
+            _ => self.counts.ack_before += 1,
+        }
+    }
+
+    /// Seed mode: something was refused. All that are under way are sent again.
+    pub fn refused(&mut self) {
+        match self.lose(|_| true) {
+            0 => self.counts.nack_of_nothing += 1,
+            _ => self.counts.nack += 1,
+        }
+    }
+}

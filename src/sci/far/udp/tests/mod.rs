@@ -1,0 +1,176 @@
+//! The reliable protocol in a simulated network: two pipes, whose datagrams a schedule delays, drops, repeats and damages.
+
+mod cases;
+mod everything;
+mod schedules;
+mod wire;
+
+use super::inbox::Take;
+use super::mode::Mode;
+use super::pipe::{Pipe, Terms};
+use crate::sci::reorder::Random;
+
+const JOB: u64 = 77;
+
+fn terms(mode: Mode, me: u32, first: u32) -> Terms {
+    let seeds = if me == 0 { [5, 6] } else { [6, 5] };
+    let (window, dead) = (mode.window as u16, 10_000_000);
+    Terms {
+        mode,
+        job: JOB,
+        me,
+        peer: 1 - me,
+        incarnation: 100 + me,
+        first,
+        seeds,
+        window,
+        most: 10,
+        dead,
+        contact: 60_000_000,
+    }
+}
+
+/// The packet with this number: its number, whether it is loose, bytes of a pattern.
+fn packet(number: u32, len: usize, is_loose: bool) -> Vec<u8> {
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.push(is_loose.into());
+    bytes.extend((0..len).map(|i| (number as usize).wrapping_mul(31).wrapping_add(i) as u8));
+    bytes
+}
+
+/// What a node has got.
+#[derive(Default)]
+struct Got {
+    /// How often each packet came.
+    times: Vec<u32>,
+    has_no_room: bool,
+}
+
+impl Got {
+    fn is_whole(&self, count: usize) -> bool {
+        self.times.len() == count && self.times.iter().all(|times| *times == 1)
+    }
+}
+
+impl Take for Got {
+    fn is_loose(&self, packet: &[u8]) -> bool {
+        packet[4] == 1
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let number = u32::from_le_bytes(*bytes.first_chunk().unwrap());
+        assert_eq!(bytes, packet(number, bytes.len() - 5, bytes[4] == 1), "wrong bytes");
+        let at = number as usize;
+        if bytes[4] == 0 {
+            let whole = self.times.get(..at).is_some_and(|before| before.iter().all(|times| *times == 1));
+            assert!(whole, "packet {at} overtakes one before it");
+        }
+        if self.times.len() <= at {
+            self.times.resize(at + 1, 0);
+        }
+        self.times[at] += 1;
+        assert_eq!(self.times[at], 1, "packet {at} came twice");
+    }
+
+    fn has_room(&self) -> bool {
+        !self.has_no_room
+    }
+}
+
+/// One end: its pipe, and what has come out of it.
+struct End {
+    pipe: Pipe,
+    got: Got,
+    pushed: u32,
+}
+
+impl End {
+    fn new(mode: Mode, me: u32, first: u32, now: u64) -> End {
+        End { pipe: Pipe::new(terms(mode, me, first), now), got: Got::default(), pushed: 0 }
+    }
+
+    fn push(&mut self, len: usize, is_loose: bool) {
+        self.pipe.push(packet(self.pushed, len, is_loose), None);
+        self.pushed += 1;
+    }
+
+    /// All datagrams that go now.
+    fn datagrams(&mut self, now: u64) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        while let Some(datagram) = self.pipe.next(now) {
+            all.push([&datagram.head[..], datagram.own].concat());
+            assert!(all.len() < 20_000, "it never ends");
+        }
+        all
+    }
+
+    fn hear(&mut self, now: u64, datagram: &[u8]) {
+        self.pipe.on_datagram(now, datagram, &mut self.got);
+    }
+}
+
+/// Both ends know each other.
+fn open(mode: Mode, first: u32) -> [End; 2] {
+    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0));
+    for _ in 0..3 {
+        for from in [0, 1] {
+            for datagram in ends[from].datagrams(0) {
+                ends[1 - from].hear(0, &datagram);
+            }
+        }
+    }
+    assert!(ends.iter().all(|end| end.pipe.is_open()));
+    ends
+}
+
+/// A network: what is on its way, by the time at which it arrives.
+struct Net {
+    random: Random,
+    /// Per cent.
+    loss: usize,
+    twice: usize,
+    damage: usize,
+    /// µs.
+    delay: usize,
+    /// More of it for some, so that they are overtaken.
+    late: usize,
+    /// From when to when nothing of an end arrives.
+    blackout: [(u64, u64); 2],
+    flying: Vec<(u64, usize, Vec<u8>)>,
+}
+
+impl Net {
+    fn send(&mut self, now: u64, to: usize, mut datagram: Vec<u8>) {
+        let (from, until) = self.blackout[to];
+        if self.random.below(100) < self.loss || (from..until).contains(&now) {
+            return;
+        }
+        let copies = 1 + usize::from(self.random.below(100) < self.twice);
+        if self.random.below(100) < self.damage {
+            match self.random.below(4) {
+                0 => datagram.truncate(self.random.below(datagram.len())),
+                1 => datagram.iter_mut().for_each(|byte| *byte = self.random.below(256) as u8),
+                2 => datagram.push(0),
+                _ => {
+                    let at = self.random.below(datagram.len());
+                    datagram[at] ^= 1 << self.random.below(8);
+                }
+            }
+        }
+        for _ in 0..copies {
+            let late = if self.random.below(4) == 0 { self.random.below(self.late + 1) } else { 0 };
+            let at = now + 1 + (self.delay / 2 + self.random.below(self.delay / 2 + 1) + late) as u64;
+            self.flying.push((at, to, datagram.clone()));
+        }
+    }
+
+    fn next(&self) -> u64 {
+        self.flying.iter().map(|(at, ..)| *at).min().unwrap_or(u64::MAX)
+    }
+
+    fn arrived(&mut self, now: u64) -> Vec<(usize, Vec<u8>)> {
+        let mut due: Vec<_> = self.flying.extract_if(.., |(at, ..)| *at <= now).collect();
+        due.sort_by_key(|(at, ..)| *at);
+        due.into_iter().map(|(_, to, datagram)| (to, datagram)).collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Random schedules: a network that loses, repeats, delays, damages and cuts, by the numbers of a case, which shrink when one fails.
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+struct Case {
+    is_seed: bool,
+    seed: u64,
+    packets: [usize; 2],
+    loss: usize,
+    twice: usize,
+    damage: usize,
+    delay: usize,
+    late: usize,
+    /// Begin and length of a time in which nothing arrives at an end, in ms.
+    blackout: (u64, u64, usize),
+    /// One in so many steps begins or ends a time without memory; 0: never.
+    no_room: usize,
+    first: u32,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let net = (0..50usize, 0..20usize, 0..20usize, 0..200_000usize, 0..100_000usize);
+    let rest = (0..500u64, 0..5_000u64, 0..2usize, prop_oneof![Just(0usize), 2..20usize]);
+    let first = prop_oneof![Just(0u32), Just(u32::MAX - 20), any::<u32>()];
+    (any::<bool>(), any::<u64>(), 0..60usize, 0..60usize, net, rest, first).prop_map(
+        |(is_seed, seed, a, b, (loss, twice, damage, delay, late), (begin, length, end, no_room), first)| Case {
+            is_seed,
+            seed,
+            packets: [a, b],
+            loss,
+            twice,
+            damage,
+            delay,
+            late,
+            blackout: (begin, length, end),
+            no_room,
+            first,
+        },
+    )
+}
+
+/// Runs a case to its end. Returns the simulated time.
+fn run(case: &Case) -> u64 {
+    let mode = if case.is_seed { Mode::SEED } else { Mode::NORMAL };
+    let mut blackout = [(0, 0); 2];
+    blackout[case.blackout.2] = (case.blackout.0 * 1000, (case.blackout.0 + case.blackout.1) * 1000);
+    let Case { loss, twice, damage, delay, late, .. } = *case;
+    let mut net =
+        Net { random: Random::new(case.seed), loss, twice, damage, delay, late, blackout, flying: Vec::new() };
+    let first = if case.is_seed { 0 } else { case.first };
+    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0));
+    let mut random = Random::new(!case.seed);
+    let mut now = 0;
+    let mut steps = 0;
+    loop {
+        steps += 1;
+        for end in [0, 1] {
+            if (ends[end].pushed as usize) < case.packets[end] && random.below(3) > 0 {
+                let len = random.below(1400);
+                ends[end].push(len, random.below(3) == 0);
+            }
+            ends[end].got.has_no_room = match case.no_room {
+                0 => false,
+                one_in if random.below(one_in) == 0 => !ends[end].got.has_no_room && now < 20_000_000,
+                _ => ends[end].got.has_no_room,
+            };
+            ends[end].pipe.on_timer(now);
+            for datagram in ends[end].datagrams(now) {
+                net.send(now, 1 - end, datagram);
+            }
+        }
+        for (to, datagram) in net.arrived(now) {
+            ends[to].hear(now, &datagram);
+        }
+        let is_pushed = (0..2).all(|end| ends[end].pushed as usize == case.packets[end]);
+        if is_pushed && ends.iter().all(|end| end.pipe.waiting() == 0) {
+            break;
+        }
+        assert!(ends.iter().all(|end| end.pipe.kept() <= 9 << 20));
+        let timers = ends.iter().map(|end| end.pipe.timer()).min().unwrap_or(u64::MAX);
+        let step = if is_pushed { net.next().min(timers) } else { now + 200 };
+        now = step.max(now + 1);
+        assert!(
+            now < 1_000_000_000 && steps < 2_000_000,
+            "it is not done at {now} µs: {:?}",
+            ends.map(|end| end.pipe.counts())
+        );
+    }
+    for (end, other) in [(0, 1), (1, 0)] {
+        assert!(ends[other].got.is_whole(case.packets[end]), "from {end}: {:?}", ends[other].got.times);
+    }
+    now
+}
+
+/// SCHEDULES=N tries so many.
+fn cases() -> u32 {
+    #[allow(clippy::disallowed_methods)] // a test's own setting
+    std::env::var("SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(3_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_arrive_once_and_in_order_in_any_network(case in case()) {
+        run(&case);
+    }
+}
