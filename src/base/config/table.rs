@@ -3,7 +3,7 @@
 use super::{VARS, Var};
 
 /// Variables for tests, and for measurements that show what a part of the library buys. Nobody needs them to run a program.
-const FOR_TESTS: [&str; 11] = [
+const FOR_TESTS: [&str; 13] = [
     "GASNET_SCI_BOUNCE_MIN",
     "GASNET_SCI_EXTENDED",
     "GASNET_SCI_HOST",
@@ -11,6 +11,8 @@ const FOR_TESTS: [&str; 11] = [
     "GASNET_SCI_TCP_CONGESTION",
     "GASNET_SCI_TICKS",
     "GASNET_SCI_TREE",
+    "GASNET_SCI_UDP_FAULTS",
+    "GASNET_SCI_UDP_MODE",
     "GASNET_SCI_UNMAPPED",
     "GASNET_VIS_AMPIPE",
     "GASNET_VIS_MAXCHUNK",

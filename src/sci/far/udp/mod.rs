@@ -36,7 +36,7 @@ mod sending;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use super::wire::{Done, Kept, Lost, Sink, Wire};
+use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -338,8 +338,7 @@ impl Wire for Udp {
         &self,
         peer: u32,
         offset: u64,
-        from: *const u8,
-        len: usize,
+        (from, len): Readable,
         kept: Kept,
         done: Done,
     ) -> Result<bool, Lost> {
@@ -349,14 +348,7 @@ impl Wire for Udp {
         })
     }
 
-    unsafe fn read(
-        &self,
-        peer: u32,
-        offset: u64,
-        to: *mut u8,
-        len: usize,
-        done: &'static AtomicU64,
-    ) -> Result<bool, Lost> {
+    unsafe fn read(&self, peer: u32, offset: u64, (to, len): Writable, done: Counter) -> Result<bool, Lost> {
         self.with(peer, |link| link.read(offset, to, len, done))
     }
 

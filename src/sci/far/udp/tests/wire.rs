@@ -126,7 +126,7 @@ fn a_write_outside_the_segment_ends_the_link() {
     let [a, b] = &pair.nodes[..] else { unreachable!("two nodes") };
     let source = [1u8; 16];
     // SAFETY: the source is copied.
-    unsafe { a.wire.write(1, conformance::SEGMENT as u64 - 8, source.as_ptr(), 16, Kept::Now, None) }.unwrap();
+    unsafe { a.wire.write(1, conformance::SEGMENT as u64 - 8, (source.as_ptr(), 16), Kept::Now, None) }.unwrap();
     while b.losses.lock().is_empty() {
         a.wire.progress(a, true);
         b.wire.progress(b, true);
