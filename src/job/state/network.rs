@@ -41,8 +41,11 @@ pub(super) fn join(config: &Config, memory: &JobMemory, near: Shm, is_far: Optio
 /// # Errors
 /// What does not work, or which limit stands against connections to `far` nodes.
 fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
-    limits::make_room_for_connections(far).map_err(no_network)?;
-    let wire = match config.hosts.network.on(has_rdma_hardware) {
+    let transport = config.hosts.network.on(has_rdma_hardware);
+    if transport != Transport::Udp {
+        limits::make_room_for_connections(far).map_err(no_network)?; // over UDP peers share a socket
+    }
+    let wire = match transport {
         Transport::Tcp => tcp(config, me, nodes, secret)?,
         Transport::Udp => udp(config, me, nodes, secret)?,
         Transport::Ofi(provider) => {
