@@ -238,6 +238,9 @@ impl Udp {
 
     /// Datagrams from one address.
     fn take<'a>(&self, socket: usize, from: SocketAddr, datagrams: impl Iterator<Item = &'a [u8]>, sink: &dyn Sink) {
+        if self.book.get().is_none() {
+            return; // a peer has met the others earlier; what it says comes again
+        }
         let mut last: Option<(u32, MutexGuard<'_, Peer>)> = None;
         for datagram in datagrams {
             let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
