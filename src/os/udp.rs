@@ -12,8 +12,20 @@ use std::mem::{self, MaybeUninit};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Room for what a message of this file has beside its bytes.
-const CONTROL: usize = 64;
+/// What a message has beside its bytes: one value.
+#[repr(C)]
+struct Control<T> {
+    head: libc::cmsghdr,
+    value: T,
+}
+
+impl<T> Control<T> {
+    /// The head of a value of this kind of UDP.
+    fn head(kind: c_int) -> libc::cmsghdr {
+        let len = size_of::<libc::cmsghdr>() + size_of::<T>();
+        libc::cmsghdr { cmsg_len: len, cmsg_level: libc::SOL_UDP, cmsg_type: kind }
+    }
+}
 
 /// A socket that never blocks, with a high number, because clients may expect the lowest ones. `room`: bytes for what comes, if the
 /// system gives so many. Routers may cut its datagrams in pieces: so a path that takes less than its first link is no trap.
@@ -62,22 +74,15 @@ pub fn most(to: SocketAddr) -> io::Result<usize> {
 /// system has no room.
 pub fn send(socket: &UdpSocket, to: &SockAddr, bytes: &[u8], each: Option<u16>) -> io::Result<bool> {
     let mut vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    let mut control = [0u64; CONTROL / 8];
+    let head = Control::<u16>::head(libc::UDP_SEGMENT);
+    let mut control = Control { head, value: each.unwrap_or_default() };
     // SAFETY: all zeros are a message without anything.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_name = to.as_ptr().cast_mut().cast();
     message.msg_namelen = to.len();
     (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
-    if let Some(each) = each {
-        message.msg_control = control.as_mut_ptr().cast();
-        // SAFETY: the sizes are constants; the control buffer has room for one header and two bytes.
-        unsafe {
-            message.msg_controllen = libc::CMSG_SPACE(2) as usize;
-            let head = libc::CMSG_FIRSTHDR(&raw const message);
-            ((*head).cmsg_level, (*head).cmsg_type) = (libc::SOL_UDP, libc::UDP_SEGMENT);
-            (*head).cmsg_len = libc::CMSG_LEN(2) as usize;
-            libc::CMSG_DATA(head).cast::<u16>().write_unaligned(each);
-        }
+    if each.is_some() {
+        (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of_val(&control));
     }
     loop {
         // SAFETY: everything that the message points to lives until the call returns.
@@ -106,30 +111,25 @@ pub struct Came {
 /// Takes what has come first. `None`: nothing has.
 pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> Option<Came> {
     let mut vector = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let mut control = [0u64; CONTROL / 8];
+    let mut control = Control { head: Control::<c_int>::head(0), value: 0 };
     // SAFETY: all zeros are a message without anything.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
-    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), CONTROL);
+    (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of_val(&control));
     let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
     message.msg_name = storage.as_mut_ptr().cast();
     message.msg_namelen = size_of::<libc::sockaddr_storage>() as u32;
     // SAFETY: everything that the message points to lives until the call returns, and is as long as it says.
     let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
     let len = usize::try_from(len).ok()?;
-    let mut each = len;
-    // SAFETY: the system has filled the control buffer as the message's length says; the macros stay inside.
-    unsafe {
-        let mut head = libc::CMSG_FIRSTHDR(&raw const message);
-        while !head.is_null() {
-            if ((*head).cmsg_level, (*head).cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
-                each = libc::CMSG_DATA(head).cast::<c_int>().read_unaligned() as usize;
-            }
-            head = libc::CMSG_NXTHDR(&raw const message, head);
-        }
-    }
-    // SAFETY: the system has written an address of that many bytes; the rest are zeros, which are no address.
-    let from = unsafe { SockAddr::new(mem::transmute_copy(&storage), message.msg_namelen) }.as_socket()?;
+    // The socket asks for one thing of the kind alone.
+    let is_cut = message.msg_controllen > 0
+        && (control.head.cmsg_level, control.head.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+    let each = if is_cut { control.value as usize } else { len };
+    // SAFETY: both are an address of any family, whose bytes the system has written; the rest are zeros, which are no address.
+    let storage = unsafe { mem::transmute_copy(&storage) };
+    // SAFETY: the system has said how long the address is.
+    let from = unsafe { SockAddr::new(storage, message.msg_namelen) }.as_socket()?;
     Some(Came { len, from, each: each.max(1) })
 }
 

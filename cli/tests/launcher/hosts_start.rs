@@ -34,8 +34,11 @@ fn what_a_login_shell_prints_does_no_harm() {
 
 #[test]
 fn another_version_is_refused_with_both() {
-    // A body of 14 bytes, kind 0: three versions, two texts, two loads. It stays so in all versions of the channel.
-    let hello = "\\0GSCIAG\\n\\016\\0\\0\\0\\0\\001\\003\\100\\0050.0.1\\001b\\144\\0";
+    // 38 bytes, kind 1: three versions, two texts, two loads. It stays so in all versions of the channel.
+    let word = |n: u8| format!("\\{n:03o}\\000\\000\\000");
+    let [lengths, versions] = [[word(38), word(1)], [word(1), word(3)]].map(|words| words.concat());
+    let [layout, library, host] = [word(64) + &word(0), word(5) + "0.0.1", word(1) + "b"];
+    let hello = format!("\\000GSCIAG\\n{lengths}{versions}{layout}{library}{host}{}{}", word(100), word(0));
     let far =
         rsh_script("old", &format!("[ $1 = old ] && {{ printf '{hello}'; exec sleep 1000; }}; shift; exec \"$@\""));
     let outcome = run(on(2, &["--host", "new,old"], "join exit:0").with_env("GASNET_SCI_RSH", &far));

@@ -1,13 +1,13 @@
 //! Jobs on hosts, or on this machine alone: how they are started, what they print, and what they leave.
 
 use super::hosts::{Hosts, Network};
+use super::remote::code_of;
 use crate::leftovers::{Leftovers, clear_on_signals};
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 use std::{env, thread};
@@ -207,11 +207,6 @@ pub fn build(repo: &Repo, build: &str, programs: &[String]) -> Result<PathBuf> {
 
 /// How long processes may still end after their job.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-
-/// The status of a process; 128 and its number if a signal ended it.
-pub fn code_of(status: ExitStatus) -> i32 {
-    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,8 @@
 //! The launcher runs outside of the hosts and enters them by itself, so no address is needed for that.
 
 use super::hosts::{Host, Hosts, Network};
-use super::job::{self, code_of};
+use super::job;
+use super::remote::code_of;
 use crate::repo::Repo;
 use anyhow::{Context, Result, ensure};
 use std::fs;

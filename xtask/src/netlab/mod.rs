@@ -27,8 +27,9 @@ use crate::repo::Repo;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use hosts::{Hosts, Network, NotHere};
-use job::{PATIENCE, code_of};
+use job::PATIENCE;
 use options::Links;
+use remote::code_of;
 use std::path::PathBuf;
 use std::process;
 

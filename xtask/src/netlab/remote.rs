@@ -5,7 +5,6 @@
 //! The rules that matter are those of ssh: the words of the command are joined by spaces and given to a shell; the
 //! environment does not come along; the status is the command's, or 255.
 
-use super::job::code_of;
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -16,8 +15,8 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
 
 /// The port of the server in each host.
@@ -233,6 +232,11 @@ fn feed(mut connection: TcpStream, stdin: ChildStdin) {
             _ => stdin = None,
         }
     }
+}
+
+/// The status of a process; 128 and its number if a signal ended it.
+pub fn code_of(status: ExitStatus) -> i32 {
+    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
 #[cfg(test)]

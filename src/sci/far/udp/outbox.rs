@@ -43,13 +43,6 @@ pub struct Packet {
     is_first: bool,
 }
 
-impl Packet {
-    /// Bytes of the body.
-    pub fn len(&self) -> usize {
-        self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
-    }
-}
-
 /// The sending half.
 pub struct Outbox {
     mode: Mode,
@@ -124,7 +117,7 @@ impl Outbox {
     }
 
     /// Packets that are not acknowledged.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.packets.len()
     }
 

@@ -110,7 +110,7 @@ impl Pipe {
 
     /// Packets that are not acknowledged.
     pub fn waiting(&self) -> usize {
-        self.out.len()
+        self.out.count()
     }
 
     /// Adds a packet. Returns its number.
@@ -150,7 +150,7 @@ impl Pipe {
 
     /// Whether only this pipe's own work can move something: unacknowledged packets, an answer that is due.
     pub fn is_busy(&self) -> bool {
-        self.out.len() > 0
+        self.out.count() > 0
     }
 
     /// The process may have been stopped, so that this call is late. Then the peer was not silent: nobody has looked.
@@ -343,7 +343,7 @@ impl Pipe {
         let silence = now.saturating_sub(self.heard);
         match self.inn.is_some() {
             true => {
-                !self.terms.mode.is_seed && (self.asked.is_some() || self.out.len() > 0) && silence > self.terms.dead
+                !self.terms.mode.is_seed && (self.asked.is_some() || self.out.count() > 0) && silence > self.terms.dead
             }
             false => silence > self.terms.contact,
         }

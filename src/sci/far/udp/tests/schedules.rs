@@ -97,7 +97,7 @@ fn run(case: &Case) -> u64 {
 /// SCHEDULES=N tries so many.
 fn cases() -> u32 {
     #[allow(clippy::disallowed_methods)] // a test's own setting
-    std::env::var("SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(3_000)
+    std::env::var("SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(400)
 }
 
 proptest! {
