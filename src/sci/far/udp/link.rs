@@ -8,7 +8,7 @@
 //! ```
 //! The length is that of the bytes. A packet whose first item is LOOSE (a write) or DATA has only that one, and may be processed before
 //! others. Rules:
-//! 1. A write of less than [`SMALL`] bytes goes among frames, in their order. A longer one is loose, unless it overlaps one that is
+//! 1. A write of less than `SMALL` bytes goes among frames, in their order. A longer one is loose, unless it overlaps one that is
 //!    under way: then the older bytes could come last.
 //! 2. A write is done when every packet up to its last one is acknowledged.
 //! 3. A read is served after what was sent before it. Its data come in any order, each byte once.
