@@ -277,11 +277,11 @@ pub fn advice(error: &SciError) -> String {
             "; raise the limit in {}, or let the nodes have smaller segments (GASNET_MAX_SEGSIZE) or be fewer",
             group.file.display()
         ),
-        SciError::System { errno: libc::ENOMEM, .. } if mappings().is_some_and(|[used, most]| used + LEFT > most) => {
-            let [used, most] = mappings().unwrap_or_default();
-            format!("; this process has {used} mappings, and vm.max_map_count allows {most} (sysctl)")
-        }
         SciError::System { errno: libc::ENOMEM | libc::EFBIG | libc::ENOSPC, .. } | SciError::NoMemory { .. } => {
+            let is_full = |[used, most]: &[usize; 2]| used + LEFT > *most;
+            if let Some([used, most]) = mappings().filter(is_full) {
+                return format!("; this process has {used} mappings, and vm.max_map_count allows {most} (sysctl)");
+            }
             let limits = [Some(memory_limit()), address_space(), file_size()];
             let tightest = limits.into_iter().flatten().min_by_key(Limit::left);
             tightest.map_or(String::new(), |limit| format!("; the tightest limit on memory is {limit}"))

@@ -106,18 +106,20 @@ impl Hello {
         let (channel, rest) = body.split_first_chunk()?;
         let (handoff, rest) = rest.split_first_chunk()?;
         let (layout, rest) = rest.split_first_chunk()?;
-        let text = |bytes: &'_ [u8]| {
-            let (len, rest) = bytes.split_first_chunk()?;
-            let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
-            Some((String::from_utf8_lossy(text).into_owned(), rest.to_vec()))
-        };
         let (library, rest) = text(rest)?;
-        let (host, rest) = text(&rest)?;
+        let (host, rest) = text(rest)?;
         let (cpus, rest) = rest.split_first_chunk()?;
         let (load, _) = rest.split_first_chunk()?;
         let [channel, handoff, cpus, load] = [channel, handoff, cpus, load].map(|four| u32::from_le_bytes(*four));
         Some(Hello { channel, handoff, layout: u64::from_le_bytes(*layout), library, host, cpus, load })
     }
+}
+
+/// A length and so many bytes as text, and what follows.
+fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+    Some((String::from_utf8_lossy(text).into_owned(), rest))
 }
 
 /// What launcher and agents say to each other.

@@ -4,6 +4,7 @@
 
 use super::link::Link;
 use super::pipe::Terms;
+use super::sending::Batch;
 use super::{HEAD, Udp};
 use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
@@ -17,6 +18,7 @@ const DATAGRAM: usize = 16 << 10;
 const UNKNOWN: usize = 1252;
 /// What the system counts for a datagram beside its bytes, with what it rounds up.
 const EXTRA: usize = 1024;
+
 /// How a peer is reached.
 pub(super) struct Path {
     /// The socket's number.
@@ -37,6 +39,8 @@ pub(super) struct Peer {
     pub(super) attempts: usize,
     pub(super) lost: Option<Lost>,
     pub(super) is_counted: bool,
+    /// What is about to be sent; it keeps its memory for the next time.
+    pub(super) batch: Batch,
 }
 
 impl Udp {
@@ -73,6 +77,7 @@ impl Udp {
             attempts: 0,
             lost,
             is_counted: false,
+            batch: Batch::default(),
         };
         self.try_next_way(&mut peer, now);
         peer

@@ -71,11 +71,6 @@ const TURN: u64 = 1_000_000;
 const SILENCE: Duration = Duration::from_secs(10);
 const CONTACT: Duration = Duration::from_secs(60);
 
-/// What one thread at a time has.
-struct Receiving {
-    room: Vec<u8>,
-}
-
 /// The wire.
 pub struct Udp {
     me: u32,
@@ -90,7 +85,8 @@ pub struct Udp {
     begin: Instant,
     book: OnceLock<Book>,
     peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
-    receiving: Mutex<Receiving>,
+    /// Room for what comes, which one thread at a time has.
+    receiving: Mutex<Vec<u8>>,
     losses: Mutex<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
@@ -129,7 +125,7 @@ impl Udp {
             begin: Instant::now(),
             book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::new(Receiving { room: vec![0; 1 << 16] }),
+            receiving: Mutex::new(vec![0; 1 << 16]),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
@@ -224,13 +220,13 @@ impl Udp {
     }
 
     /// Takes what has come. True: anything did.
-    fn receive(&self, receiving: &mut Receiving, sink: &dyn Sink) -> bool {
+    fn receive(&self, room: &mut [u8], sink: &dyn Sink) -> bool {
         let mut has_come = false;
         for (number, socket) in self.sockets.iter().enumerate() {
             for _ in 0..LOOKS {
-                let Some(came) = udp::receive(socket, &mut receiving.room) else { break };
+                let Some(came) = udp::receive(socket, room) else { break };
                 has_come = true;
-                self.take(number, came.from, receiving.room[..came.len].chunks(came.each), sink);
+                self.take(number, came.from, room[..came.len].chunks(came.each), sink);
             }
         }
         has_come

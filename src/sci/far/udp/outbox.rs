@@ -276,24 +276,11 @@ impl Outbox {
             self.counts.ack_before += u64::from(count < 0);
             return 0;
         }
-        for _ in 0..count {
-            let Some(packet) = self.packets.pop_front() else { break };
-            self.bytes -= packet.bytes.len();
-            self.note(&packet);
-        }
+        (0..count as usize).for_each(|at| _ = self.came(at));
+        self.bytes -= self.packets.drain(..count as usize).map(|packet| packet.bytes.len()).sum::<usize>();
         self.begun -= count as usize;
         self.first = number;
         count as u32
-    }
-
-    /// A packet has come, whatever it was taken for.
-    fn note(&mut self, packet: &Packet) {
-        match packet.state {
-            State::Flying => self.flying -= 1,
-            State::Lost => self.lost -= 1,
-            _ => return,
-        }
-        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
     }
 
     /// The packet at `at` has come. True: it was not known.
@@ -301,13 +288,11 @@ impl Outbox {
         if at >= self.begun || self.packets[at].state == State::Come {
             return false;
         }
-        let mut packet = &mut self.packets[at];
-        match packet.state {
+        let packet = &mut self.packets[at];
+        match std::mem::replace(&mut packet.state, State::Come) {
             State::Flying => self.flying -= 1,
             _ => self.lost -= 1,
         }
-        packet = &mut self.packets[at];
-        packet.state = State::Come;
         self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
         true
     }

@@ -15,59 +15,63 @@ use std::os::fd::AsFd;
 /// Datagrams in one call; bytes of them.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 65_000;
+
+/// Datagrams that go in one call: all have as many bytes as the first, but the last, which may have fewer.
+#[derive(Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    each: usize,
+    count: usize,
+}
+
+impl Batch {
+    /// Another datagram of `len` bytes fits.
+    fn takes(&self, len: usize) -> bool {
+        let is_whole = self.bytes.len() == self.each * self.count;
+        self.count == 0 || is_whole && len <= self.each && self.count < BATCH && self.bytes.len() + len <= BATCH_BYTES
+    }
+}
+
 impl Udp {
     /// All datagrams that go now (rule 2).
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
-        let Peer { link, path: Some(path), .. } = peer else { return };
-        let mut batch: Vec<u8> = Vec::new();
-        let (mut each, mut count) = (0, 0);
-        loop {
-            let (len, is_more) = match link.pipe().next(now) {
-                Some(datagram) => {
-                    let theirs = datagram.theirs.map_or(0, |memory| memory.len);
-                    let len = HEAD + datagram.own.len() + theirs;
-                    // A smaller one may be the last of a batch, a larger one begins another.
-                    if count > 0 && (len > each || count == BATCH || batch.len() + len > BATCH_BYTES) {
-                        self.put_out(path, &batch, each, now);
-                        batch.clear();
-                        count = 0;
-                    }
-                    batch.extend_from_slice(&datagram.head);
-                    batch.extend_from_slice(datagram.own);
-                    if let Some(memory) = datagram.theirs {
-                        // SAFETY: it is readable until the packet is acknowledged, as the wire's callers promise.
-                        batch.extend_from_slice(unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
-                    }
-                    (len, true)
-                }
-                None => (0, false),
-            };
-            if !is_more {
-                break;
+        let Peer { link, path: Some(path), batch, .. } = peer else { return };
+        while let Some(datagram) = link.pipe().next(now) {
+            let len = HEAD + datagram.own.len() + datagram.theirs.map_or(0, |memory| memory.len);
+            if !batch.takes(len) {
+                self.put_out(path, batch, now);
             }
-            each = if count == 0 { len } else { each };
-            count += 1;
-            if len < each {
-                self.put_out(path, &batch, each, now);
-                batch.clear();
-                count = 0;
+            batch.each = if batch.count == 0 { len } else { batch.each };
+            batch.count += 1;
+            batch.bytes.extend_from_slice(&datagram.head);
+            batch.bytes.extend_from_slice(datagram.own);
+            if let Some(memory) = datagram.theirs {
+                // SAFETY: it is readable until the packet is acknowledged, as the wire's callers promise.
+                batch.bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
             }
         }
-        if count > 0 {
-            self.put_out(path, &batch, each, now);
-        }
+        self.put_out(path, batch, now);
     }
 
-    /// Sends a batch, with the faults that are wanted.
-    fn put_out(&self, path: &Path, batch: &[u8], each: usize, now: u64) {
-        let Some(faults) = &self.faults else { return put_out(&self.sockets[path.socket], &path.to, batch, each) };
+    /// Sends a batch, with the faults that are wanted. It is empty afterwards.
+    fn put_out(&self, path: &Path, batch: &mut Batch, now: u64) {
+        let Batch { bytes, each, count } = batch;
+        if *count == 0 {
+            return;
+        }
+        *count = 0;
+        let Some(faults) = &self.faults else {
+            put_out(&self.sockets[path.socket], &path.to, bytes, *each);
+            return bytes.clear();
+        };
         let mut faults = faults.lock();
-        for datagram in batch.chunks(each) {
+        for datagram in bytes.chunks(*each) {
             faults.send(now, path.socket, &path.to, datagram, &mut |at, to, one| {
                 put_out(&self.sockets[at], to, one, one.len())
             });
         }
         self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
+        bytes.clear();
     }
 
     /// Sends what faults have kept back until now.
