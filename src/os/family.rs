@@ -153,20 +153,23 @@ fn signal_list(list: &[Listed], depth: usize, signal: c_int, skip: &dyn Fn(i32) 
 }
 
 /// Kills and reaps all children except `spare`, and their children once they become children of this process, until
-/// none is left. Takes about a second at most. Needs `sys::adopt_orphans`.
-pub fn kill_all(spare: &[i32]) {
+/// none is left. Takes about a second at most. Returns how many there were at first. Needs `sys::adopt_orphans`.
+pub fn kill_all(spare: &[i32]) -> usize {
+    let mut count = None;
     for _ in 0..1000 {
         while matches!(sys::reap(), Ok(Some(_))) {}
         let mut left = own_children();
         left.retain(|pid| !spare.contains(pid));
+        count.get_or_insert(left.len());
         if left.is_empty() {
-            return;
+            break;
         }
         for pid in &left {
             sys::kill(*pid, libc::SIGKILL);
         }
         sys::nap(Duration::from_millis(1));
     }
+    count.unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::agent::Link;
 use super::{Supervisor, readable};
 use crate::os::family;
 use crate::supervise::conductor;
+use crate::supervise::header::Phase;
 use std::time::{Duration, Instant};
 
 /// How long the supervisor waits for output that a process outside the job may still write. A guess.
@@ -12,7 +13,16 @@ const LINGER: Duration = Duration::from_millis(200);
 impl Supervisor {
     /// Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
     pub(super) fn clear_up(&mut self) {
-        family::kill_all(&self.earlier_children);
+        let killed = family::kill_all(&self.earlier_children);
+        let has_joined = self.header.records().iter().any(|record| record.phase() != Phase::Unborn);
+        if killed > 0 && !has_joined && self.header.exit_code().unwrap_or(0) == 0 && self.lead.requested.is_none() {
+            // Whoever asks for the status must not take this for a job that ran.
+            self.header.record_exit(1);
+            self.lead.report(&format!(
+                "no node has joined the job, and the programs that were started have ended and left processes behind ({killed}, \
+                 which are killed now): a wrapper must `exec` its program or `wait` for it"
+            ));
+        }
         let mut give_up = Instant::now() + LINGER;
         while self.lead.output.has_sources() || self.lead.output.is_holding() {
             let now = Instant::now();
