@@ -11,6 +11,7 @@
 //! | `apply` | the target's side, with its checks |
 //! | `quiet` | when polls look at a quiet network |
 //! | `held` | what a poll keeps back until its end |
+//! | `seal` | keys, and the seal of what is protected |
 //! | `wire` | what carries frames and bytes; `tcp`, `ofi`, in tests `memory` |
 //! | `thread` | serves the network while the client computes or blocks |
 //!
@@ -36,6 +37,7 @@ pub mod ofi;
 mod quiet;
 pub mod record;
 pub mod remote;
+pub mod seal;
 pub mod tcp;
 #[cfg(all(test, not(loom)))]
 mod tests;

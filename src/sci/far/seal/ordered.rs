@@ -1,0 +1,99 @@
+//! Seals what this node sends, and opens what comes whole and in order.
+
+use super::epoch::{Epoch, NUMBERS, Secret};
+use super::{Refused, TAG};
+
+/// Seals one direction.
+pub struct Sealer {
+    epoch: Epoch,
+    next: u64,
+}
+
+impl Sealer {
+    /// With this secret, from number 0 on.
+    ///
+    /// # Errors
+    /// None with a secret of an exchange.
+    pub fn new(secret: &Secret) -> Result<Sealer, Refused> {
+        Sealer::with_numbers(secret, NUMBERS)
+    }
+
+    /// With so many numbers to a key. The opener must have as many.
+    ///
+    /// # Errors
+    /// As [`Sealer::new`].
+    pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<Sealer, Refused> {
+        Ok(Sealer { epoch: Epoch::begin(secret, numbers)?, next: 0 })
+    }
+
+    /// The number that comes next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Encrypts `bytes` where they lie, under the next number. The tag, which follows them, vouches for `beside` as well.
+    ///
+    /// # Errors
+    /// [`Refused::Spent`]
+    #[inline]
+    pub fn seal(&mut self, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
+        self.seal_as(self.next, beside, bytes)
+    }
+
+    /// The same under a number that is higher than all before.
+    ///
+    /// # Errors
+    /// [`Refused::Spent`]: it is not.
+    pub fn seal_as(&mut self, number: u64, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
+        if number < self.next {
+            return Err(Refused::Spent);
+        }
+        self.next = number.checked_add(1).ok_or(Refused::Spent)?;
+        while number > self.epoch.last {
+            self.epoch = self.epoch.following()?;
+        }
+        self.epoch.seal(number, beside, bytes)
+    }
+}
+
+/// Opens what [`Sealer::seal`] has sealed, all of it, in order. After an error nothing more can be opened.
+pub struct Opener {
+    epoch: Epoch,
+    next: u64,
+}
+
+impl Opener {
+    /// With this secret, from number 0 on.
+    ///
+    /// # Errors
+    /// None with a secret of an exchange.
+    pub fn new(secret: &Secret) -> Result<Opener, Refused> {
+        Opener::with_numbers(secret, NUMBERS)
+    }
+
+    /// With so many numbers to a key, as the sealer has.
+    ///
+    /// # Errors
+    /// As [`Opener::new`].
+    pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<Opener, Refused> {
+        Ok(Opener { epoch: Epoch::begin(secret, numbers)?, next: 0 })
+    }
+
+    /// The number that comes next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Decrypts `sealed`, a tag behind it, where it lies. The plain bytes are its beginning.
+    ///
+    /// # Errors
+    /// It is not what comes next, whole, with the same `beside`. What `sealed` then contains is nothing to use.
+    pub fn open<'a>(&mut self, beside: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
+        let number = self.next;
+        self.next = number.checked_add(1).ok_or(Refused::Spent)?;
+        if number > self.epoch.last {
+            self.epoch = self.epoch.following()?;
+        }
+        self.epoch.open(number, beside, sealed)
+    }
+}
