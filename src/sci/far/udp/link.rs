@@ -17,6 +17,7 @@
 
 #![allow(unsafe_code)] // memory of clients and of this node's segment, as wire::Wire and wire::Sink promise it
 
+use super::head::HEAD;
 use super::inbox::Take;
 use super::mode::ahead;
 use super::pipe::{Pipe, Terms};
@@ -112,6 +113,11 @@ impl Link {
     /// The way to the peer.
     pub fn pipe(&mut self) -> &mut Pipe {
         &mut self.pipe
+    }
+
+    /// The most bytes of a datagram.
+    pub fn most(&self) -> usize {
+        HEAD + self.capacity
     }
 
     /// The peer has said that it leaves.

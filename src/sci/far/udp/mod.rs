@@ -147,11 +147,6 @@ impl Udp {
         Udp { faults, ..self }
     }
 
-    /// How often each case of the protocol has occurred with `peer`.
-    pub fn counts(&self, peer: u32) -> Counts {
-        self.peers[peer as usize].get().map_or(Counts::default(), |peer| peer.lock().link.pipe().counts())
-    }
-
     fn now(&self) -> u64 {
         self.begin.elapsed().as_micros() as u64
     }
@@ -195,8 +190,7 @@ impl Udp {
             self.send(&mut peer, now);
         }
         if peer.lost.is_none() && !peer.link.has_left() {
-            if peer.link.pipe().is_dead(now) {
-                let why = self.silence_of(&peer);
+            if let Some(why) = self.hopeless(&mut peer, now) {
                 peer.lost = Some(self.report(rank, why));
             }
             let timer = peer.link.pipe().timer();
@@ -385,6 +379,14 @@ impl Wire for Udp {
 
     fn heartbeat(&self) -> Option<Duration> {
         Some(HEARTBEAT)
+    }
+
+    // Without a link on which another thread is at work: this one exits, and waits for nobody.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = Counts::default();
+        let links = self.peers.iter().filter_map(|peer| peer.get()?.try_lock());
+        links.for_each(|mut peer| all.add(peer.link.pipe().counts()));
+        all.list()
     }
 
     fn descriptor(&self) -> Option<RawFd> {

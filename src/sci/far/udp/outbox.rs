@@ -310,12 +310,14 @@ impl Outbox {
         let (was_full, before) = (self.flying >= self.congestion.window(), self.newest.0);
         let mut count = self.free(number);
         self.counts.ack_expected += u64::from(count > 0);
+        let in_order = count;
         for (from, to) in ranges {
             let (from, to) = (ahead(from, self.first).max(0), ahead(to, self.first).min(self.begun as i32));
             for at in from..to {
                 count += u32::from(self.came(at as usize));
             }
         }
+        self.counts.ack_behind += u64::from(count > in_order);
         if ahead(number, self.first) == 0 {
             let limit = number.wrapping_add(window.into());
             if ahead(limit, self.limit) > 0 || window == 0 {

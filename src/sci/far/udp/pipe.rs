@@ -77,8 +77,6 @@ pub struct Pipe {
     must_ask: bool,
     called: u64,
     ranges: Vec<u8>,
-    /// Datagrams that were not the peer's, or damaged.
-    pub refused: u64,
 }
 
 impl Pipe {
@@ -97,7 +95,6 @@ impl Pipe {
             must_ask: false,
             called: now,
             ranges: Vec::new(),
-            refused: 0,
         }
     }
 
@@ -170,7 +167,7 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = Head::read(datagram, self.terms.seeds[1]).filter(|(head, _)| self.is_theirs(head))
         else {
-            self.refused += 1;
+            self.out.counts.damaged += 1;
             return;
         };
         self.heard = now;

@@ -9,6 +9,7 @@ use super::{HEAD, Udp};
 use crate::os::{sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
+use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
@@ -35,11 +36,11 @@ impl Batch {
 impl Udp {
     /// All datagrams that go now (rule 2).
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
-        let Peer { link, path: Some(path), batch, .. } = peer else { return };
+        let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
             let len = HEAD + datagram.own.len() + datagram.theirs.map_or(0, |memory| memory.len);
             if !batch.takes(len) {
-                self.put_out(path, batch, now);
+                self.put_out(path, batch, refusal, now);
             }
             batch.each = if batch.count == 0 { len } else { batch.each };
             batch.count += 1;
@@ -50,24 +51,24 @@ impl Udp {
                 batch.bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
             }
         }
-        self.put_out(path, batch, now);
+        self.put_out(path, batch, refusal, now);
     }
 
-    /// Sends a batch, with the faults that are wanted. It is empty afterwards.
-    fn put_out(&self, path: &Path, batch: &mut Batch, now: u64) {
+    /// Sends a batch, with the faults that are wanted. It is empty afterwards. `refusal`: why the system did not take it, if it did not.
+    fn put_out(&self, path: &Path, batch: &mut Batch, refusal: &mut Option<io::Error>, now: u64) {
         let Batch { bytes, each, count } = batch;
         if *count == 0 {
             return;
         }
         *count = 0;
         let Some(faults) = &self.faults else {
-            put_out(&self.sockets[path.socket], &path.to, bytes, *each);
+            note(refusal, put_out(&self.sockets[path.socket], &path.to, bytes, *each));
             return bytes.clear();
         };
         let mut faults = faults.lock();
         for datagram in bytes.chunks(*each) {
             faults.send(now, path.socket, &path.to, datagram, &mut |at, to, one| {
-                put_out(&self.sockets[at], to, one, one.len())
+                note(refusal, put_out(&self.sockets[at], to, one, one.len()));
             });
         }
         self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
@@ -78,23 +79,86 @@ impl Udp {
     pub(super) fn send_late(&self) {
         if let Some(faults) = &self.faults {
             let mut faults = faults.lock();
-            faults.send_late(self.now(), &mut |at, to, one| put_out(&self.sockets[at], to, one, one.len()));
+            faults.send_late(self.now(), &mut |at, to, one| drop(put_out(&self.sockets[at], to, one, one.len())));
             self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
         }
     }
 }
 
-/// Sends a batch. What the system does not take counts as lost on the way.
-fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize) {
+/// A datagram that is too long is too long when it is sent again, whatever is sent in between.
+pub(super) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+fn note(refusal: &mut Option<io::Error>, result: io::Result<()>) {
+    if !refusal.as_ref().is_some_and(is_too_long) {
+        *refusal = result.err();
+    }
+}
+
+/// Sends a batch. What the system does not take counts as lost on the way; the error says why.
+fn put_out(socket: &UdpSocket, to: &SockAddr, batch: &[u8], each: usize) -> io::Result<()> {
     let segment = (batch.len() > each).then_some(each as u16);
     match udp::send(socket, to, batch, segment) {
-        Ok(true) => {}
         Ok(false) => {
             sys::poll_one(socket.as_fd(), libc::POLLOUT);
-            let _ = udp::send(socket, to, batch, segment);
+            udp::send(socket, to, batch, segment).map(drop)
         }
-        // A system that cannot cut batches has them one by one.
-        Err(_) if segment.is_some() => batch.chunks(each).for_each(|one| drop(udp::send(socket, to, one, None))),
-        Err(_) => {}
+        // A system that cannot cut batches, or not this one, has them one by one.
+        Err(_) if segment.is_some() => {
+            batch.chunks(each).map(|one| udp::send(socket, to, one, None).map(drop)).fold(Ok(()), Result::and)
+        }
+        result => result.map(drop),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::boot::contact::address::Endpoint;
+    use crate::sci::far::conformance::Pair;
+    use crate::sci::far::udp::mode::Mode;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    /// A node, and a peer whose link has this to send.
+    fn pair() -> Pair<Udp> {
+        let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
+        let wires = (0..2).map(|me| Udp::new(me, 2, [7; 16], &here, Mode::NORMAL).unwrap());
+        Pair::new(wires.map(|wire| wire.with_times(Duration::from_millis(200), Duration::from_secs(60))).collect())
+    }
+
+    #[test]
+    fn a_peer_to_which_nothing_can_be_sent_is_given_up_with_the_reason() {
+        let mut pair = pair();
+        pair.post(0, 1, b"there");
+        pair.until("a frame", || pair.came(1) == 1);
+        drop(pair.nodes.pop());
+        let node = &pair.nodes[0];
+        // A socket of the loopback reaches no other host.
+        let elsewhere = std::net::SocketAddr::from(([192, 0, 2, 1], 9));
+        node.wire.peers[1].get().unwrap().lock().path.as_mut().unwrap().to = elsewhere.into();
+        assert_eq!(node.post(1, b"more"), Ok(true));
+        let why = node.loss();
+        assert!(
+            why.contains("no sign of life") && why.contains("refuses what is sent there: Invalid argument"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_datagram_that_is_too_long_for_the_way_ends_the_link_at_once() {
+        let pair = pair();
+        pair.post(0, 1, b"there");
+        pair.until("a frame", || pair.came(1) == 1);
+        let node = &pair.nodes[0];
+        {
+            let mut peer = node.wire.peers[1].get().unwrap().lock();
+            peer.batch = Batch { bytes: vec![0; 65_508], each: 65_508, count: 1 };
+        }
+        let _ = node.post(1, b"more");
+        let why = node.loss();
+        assert!(why.contains("takes no datagram of") && why.contains("Message too long"), "{why}");
+        assert!(node.post(1, b"more").is_err());
     }
 }

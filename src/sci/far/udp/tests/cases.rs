@@ -175,7 +175,7 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
             damaged[bit / 8] ^= 1 << (bit % 8);
             ends[1].hear(20, &damaged);
         }
-        assert_eq!(ends[1].pipe.refused as usize, 8 * datagrams[0].len());
+        assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len());
         assert!(ends[1].got.times.is_empty() && ends[1].datagrams(5_000).is_empty());
         let mut stranger =
             End { pipe: Pipe::new(Terms { job: 78, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
@@ -183,7 +183,7 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
         let mut again =
             End { pipe: Pipe::new(Terms { incarnation: 9, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
         again.datagrams(0).iter().for_each(|hello| ends[1].hear(20, hello));
-        assert_eq!(ends[1].pipe.refused as usize, 8 * datagrams[0].len() + 2);
+        assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len() + 2);
     }
 }
 
