@@ -2,7 +2,7 @@
 //!
 //! Must not know: what is carried.
 
-use super::link::Link;
+use super::link::{DATAGRAM, Link};
 use super::pipe::Terms;
 use super::sending::{Batch, is_too_long};
 use super::{HEAD, Udp};
@@ -13,8 +13,6 @@ use socket2::SockAddr;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The most bytes of a datagram, where the path takes them in one piece.
-const DATAGRAM: usize = 16 << 10;
 /// Of a path that the system knows nothing of.
 const UNKNOWN: usize = 1252;
 /// What the system counts for a datagram beside its bytes, with what it rounds up.
