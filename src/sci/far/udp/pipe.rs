@@ -196,7 +196,8 @@ impl Pipe {
             Kind::Data | Kind::Ack | Kind::Ping => {
                 let is_ack = head.kind == Kind::Ack;
                 let held = u64::from(head.delay) << 4;
-                let trip = (is_ack && head.sequence == 1).then(|| u64::from((now as u32).wrapping_sub(head.time)));
+                let age = || u64::from((now as u32).wrapping_sub(head.time));
+                let echo = (is_ack && head.sequence == 1).then(|| (age(), held));
                 let listed = body.chunks_exact(8).take(if is_ack { RANGES } else { 0 }).map(|range| {
                     let word = |at: usize| range[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
                     (word(0), word(4))
@@ -206,13 +207,7 @@ impl Pipe {
                     .filter(|i| head.ahead >> i & 1 == 1)
                     .map(|i| (behind.wrapping_add(i), behind.wrapping_add(i + 1)));
                 let ranges = bits.chain(listed);
-                self.out.acknowledged(
-                    now,
-                    head.acknowledged,
-                    ranges,
-                    head.window,
-                    trip.map(|trip| trip.saturating_sub(held)),
-                );
+                self.out.acknowledged(now, head.acknowledged, ranges, head.window, echo);
             }
             _ => {}
         }

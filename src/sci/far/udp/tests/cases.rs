@@ -202,6 +202,24 @@ fn a_packet_that_nobody_answers_goes_again_after_a_time_that_grows() {
     assert!(gaps.windows(2).all(|pair| pair[1] >= pair[0]) && gaps.last() == Some(&2_000_000), "{gaps:?}");
 }
 
+/// A peer that does not run for a while answers the first sending late. What was sent between that and the second one has come as well.
+#[test]
+fn an_answer_to_the_first_sending_does_not_make_what_followed_it_lost() {
+    let mut ends = open(Mode::NORMAL, 0);
+    (0..20).for_each(|_| ends[0].push(20, false));
+    let mut datagrams = ends[0].datagrams(10);
+    let now = ends[0].pipe.timer();
+    ends[0].pipe.on_timer(now);
+    let again = ends[0].datagrams(now);
+    assert_eq!((again.len(), counts(&ends[0]).timeouts), (1, 1));
+    datagrams.extend(again);
+    for (datagram, now) in datagrams.iter().zip(now + 10..) {
+        ends[1].hear(now, datagram);
+        pass(&mut ends, 1, now);
+    }
+    assert_eq!((counts(&ends[0]).lost, counts(&ends[0]).repeated, ends[0].pipe.waiting()), (0, 1, 0));
+}
+
 #[test]
 fn a_peer_that_says_nothing_is_dead_and_one_that_nobody_looked_at_is_not() {
     let [mut end, _] = open(Mode::NORMAL, 0);
