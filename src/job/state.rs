@@ -480,19 +480,18 @@ pub fn report_at_exit(and_then: impl FnOnce(&[(&'static str, u64)])) {
     let counters = job.am.counters().map(|mut list| {
         list.extend(job.vis.counters());
         list.extend(job.deck().into_iter().flat_map(|deck| deck.counters()));
+        list.extend(job.adapter.far().into_iter().flat_map(|far| far.wire().counters()));
         if let Some(work) = job.rma.overlap().map(|overlap| overlap.work()) {
             list.extend([("DMA thread bytes", work.thread), ("bytes taken from it", work.helpers)]);
         }
         list
     });
     if job.config.stats {
-        match &counters {
-            None => log::report(format_args!("stats: another thread is still polling; no counters")),
-            Some(counters) => {
-                for (name, value) in counters {
-                    log::report(format_args!("stats: {name:<26} {value}"));
-                }
-            }
+        if counters.is_none() {
+            log::report(format_args!("stats: another thread is still polling; no counters"));
+        }
+        for (name, value) in counters.iter().flatten() {
+            log::report(format_args!("stats: {name:<26} {value}"));
         }
     }
     and_then(counters.as_deref().unwrap_or_default());

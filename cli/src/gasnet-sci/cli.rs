@@ -1,6 +1,6 @@
 //! The command line as clap knows it. This file uses clap only, but for what `place` has of its own.
 
-use crate::bench::{JOBS, SECTIONS};
+use crate::bench::{self, SECTIONS};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
@@ -138,7 +138,7 @@ fn bench_node() -> Command {
     Command::new("bench-node")
         .about("A node of a job of bench")
         .hide(true)
-        .arg(value("job").value_parser(PossibleValuesParser::new(JOBS)))
+        .arg(value("job").value_parser(PossibleValuesParser::new(bench::jobs())))
         .args([number("nodes"), number("rounds"), number("budget"), value("cpus"), value("sections")])
 }
 

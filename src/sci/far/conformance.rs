@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 pub const SEGMENT: usize = 1 << 20;
 /// A wire that does nothing for so long has lost something. See also [`Pair::with_patience`].
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Nothing that a test waits for takes so long, whatever else the machine does.
+const NEVER: Duration = Duration::from_secs(300);
 
 /// One node: its wire, its segment, what came.
 pub struct Node<W> {
@@ -70,6 +72,21 @@ impl<W: Wire> Node<W> {
         let mut whole = vec![0; self.wire.headroom()];
         whole.extend_from_slice(frame);
         self.wire.post(to, &mut whole)
+    }
+
+    /// Lets this node work alone until `ready` says so.
+    pub fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !ready() {
+            self.wire.progress(self, true);
+            assert!(start.elapsed() < NEVER, "{what}: it does not come");
+        }
+    }
+
+    /// Lets this node work until it has lost a peer. Says why.
+    pub fn loss(&self) -> String {
+        self.until("a loss", || !self.losses.lock().is_empty());
+        self.losses.lock()[0].1.0.clone()
     }
 
     /// How many frames have come since the last call of [`Node::frames`].
@@ -301,6 +318,13 @@ pub fn a_kept_now_source_is_free_at_once<W: Wire>(pair: &Pair<W>) {
 
 /// Runs `work` on this thread while another thread moves node 1.
 fn with_other<W: Wire>(pair: &Pair<W>, work: impl FnOnce()) {
+    /// The other thread ends although `work` panics: else the test would wait for it instead of failing.
+    struct Stop<'a>(&'a AtomicU64);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(1, Ordering::Release); // ORDERING: ↔ the Acquire in `count`
+        }
+    }
     let stop = AtomicU64::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -309,8 +333,8 @@ fn with_other<W: Wire>(pair: &Pair<W>, work: impl FnOnce()) {
                 std::thread::yield_now();
             }
         });
+        let _stop = Stop(&stop);
         work();
-        stop.store(1, Ordering::Release); // ORDERING: ↔ the Acquire in `count`
     });
 }
 
@@ -448,9 +472,7 @@ pub fn both_may_write_with_kept_now_at_once<W: Wire>(pair: &Pair<W>) {
                     assert!(start.elapsed() < PATIENCE, "not done");
                 }
                 finished.fetch_add(1, Ordering::Release); // ORDERING: ↔ the Acquire in `count`
-                while count(finished) < 2 {
-                    node.wire.progress(node, false);
-                }
+                node.until("the other node's writes", || count(finished) == 2);
             });
         }
     });

@@ -102,6 +102,11 @@ pub trait Wire: Send + Sync {
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, _sink: &dyn Sink, _time: Duration) {}
 
+    /// What the statistics say of it at exit: names and numbers.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none now, so a node that sleeps
     /// must look now and then. Asked for before each sleep, after a thorough progress.
     fn descriptor(&self) -> Option<RawFd>;

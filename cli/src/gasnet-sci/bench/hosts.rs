@@ -2,9 +2,10 @@
 
 use super::jobs::Settings;
 use super::node::Samples;
-use super::plan::{self, Job, Measure};
+use super::plan::{self, Job, Measure, NETS};
 use super::result::{self, Row};
 use clap::ArgMatches;
+use gasnet_sci::base::config::{Config, Network};
 use std::env::current_exe;
 use std::io;
 use std::process::Command;
@@ -35,6 +36,9 @@ impl Hosts {
     /// What starts a job; the nodes' arguments follow.
     pub fn command(&self, job: Job) -> io::Result<Command> {
         let mut command = self.launch(job)?;
+        if let Job::Hosts(net, _) = job {
+            command.envs(NETS[net].settings.iter().copied());
+        }
         if matches!(job, Job::NearOfTwo | Job::NearOfOne) {
             // Where all four nodes are here, they may be more than cores. But two of them rest, so the others need not yield.
             command.env("GASNET_SCI_SPIN", "500");
@@ -44,7 +48,7 @@ impl Hosts {
 
     fn launch(&self, job: Job) -> io::Result<Command> {
         let this = current_exe()?;
-        let (nodes, several) = (job.nodes(), matches!(job, Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne));
+        let (nodes, several) = (job.nodes(), matches!(job, Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne));
         let Hosts::Named(hosts) = self else {
             let mut command = Command::new(this);
             command.env("GASNET_SCI_NODES", nodes.to_string());
@@ -67,9 +71,9 @@ impl Hosts {
     /// The CPUs of a job's nodes, by rank. Empty: each node looks for itself.
     pub fn cpus(&self, job: Job, two: &[usize]) -> Vec<usize> {
         match (self, job) {
-            (Hosts::Named(_), Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne) => Vec::new(),
+            (Hosts::Named(_), Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne) => Vec::new(),
             // Neither the first two nor the first nodes of two halves share a CPU.
-            (Hosts::Split, Job::Hosts(4) | Job::NearOfTwo | Job::NearOfOne) => vec![two[0], two[1], two[1], two[0]],
+            (Hosts::Split, Job::Hosts(_, 4) | Job::NearOfTwo | Job::NearOfOne) => vec![two[0], two[1], two[1], two[0]],
             _ => two.to_vec(),
         }
     }
@@ -78,9 +82,12 @@ impl Hosts {
 /// The rows of jobs on two hosts. What they were measured beside is added to `beside`.
 pub fn rows(settings: &Settings, beside: &mut Vec<(Measure, Samples)>) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for job in [Job::Hosts(2), Job::Hosts(4)] {
-        let measured = measures(job).into_iter().zip(settings.run(job)?.samples);
-        add(job, measured.collect(), &mut rows, beside);
+    let is_named = Config::survey().config.hosts.network != Network::Auto;
+    for net in if is_named { 0..1 } else { 1..NETS.len() } {
+        for job in [Job::Hosts(net, 2), Job::Hosts(net, 4)] {
+            let measured = measures(job).into_iter().zip(settings.run(job)?.samples);
+            add(job, measured.collect(), &mut rows, beside);
+        }
     }
     let near = near(settings)?;
     add(Job::NearOfTwo, near, &mut rows, beside);
@@ -121,7 +128,7 @@ mod tests {
     #[test]
     fn named_hosts_are_the_launchers_business() {
         let hosts = Hosts::Named(["a".into(), "b".into()]);
-        let command = hosts.command(Job::Hosts(4)).unwrap();
+        let command = hosts.command(Job::Hosts(1, 4)).unwrap();
         assert_eq!(words(&command)[..7], ["-n", "4", "-N", "2", "--host", "a:2,b:2", "--"]);
         let command = hosts.command(Job::NearOfOne).unwrap();
         assert_eq!(words(&command)[..7], ["-n", "4", "-N", "1", "--host", "a:4", "--"]);
@@ -132,7 +139,7 @@ mod tests {
     fn busy_nodes_have_cores_of_their_own() {
         let cpus = |job| Hosts::Split.cpus(job, &[2, 5]);
         for (job, a, b) in
-            [(Job::Hosts(2), 0, 1), (Job::Hosts(4), 0, 2), (Job::NearOfTwo, 0, 1), (Job::NearOfOne, 0, 1)]
+            [(Job::Hosts(1, 2), 0, 1), (Job::Hosts(2, 4), 0, 2), (Job::NearOfTwo, 0, 1), (Job::NearOfOne, 0, 1)]
         {
             assert_ne!(cpus(job)[a], cpus(job)[b], "{}", job.name());
         }

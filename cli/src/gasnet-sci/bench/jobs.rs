@@ -39,8 +39,8 @@ impl Settings {
             (Job::Crowd(_) | Job::Threads | Job::NearOfTwo | Job::NearOfOne, true) => 4000,
             (Job::Crowd(_) | Job::Threads | Job::NearOfTwo | Job::NearOfOne, false) => 20_000,
             // System calls, which vary more than loads and stores do.
-            (Job::Hosts(_), true) => 500,
-            (Job::Hosts(_), false) => 2000,
+            (Job::Hosts(..), true) => 500,
+            (Job::Hosts(..), false) => 2000,
             // Of the hardware's time, which the slowness does not shorten.
             (Job::Timed, _) => 4000,
             (_, true) => 200,

@@ -56,6 +56,7 @@ macro_rules! kernels {
             fn bench_await_sleepers();
             fn bench_told(word: u64) -> u64;
             fn bench_tcp_take(fd: c_int);
+            fn bench_udp_take(fd: c_int, datagram: usize, room: usize);
             fn bench_wake();
             fn bench_poll_played(
                 n: c_long,
@@ -137,6 +138,8 @@ kernels! {
     NEAR_TRIP = bench_near_trip;
     TCP_TRIP = bench_tcp_trip;
     TCP_STREAM = bench_tcp_stream;
+    UDP_TRIP = bench_udp_trip;
+    UDP_STREAM = bench_udp_stream;
     PAR_SHORT_REPLY_TRIP = bench_par_short_reply_trip;
     PAR_SHORT_FLOOD = bench_par_short_flood;
     PAR_PUT = bench_par_put;
@@ -266,6 +269,12 @@ impl Node {
     pub fn take_connection(&self, connection: OwnedFd) {
         // SAFETY: the connection is the kernels' from now on.
         unsafe { bench_tcp_take(connection.into_raw_fd()) };
+    }
+
+    /// Gives the kernels of bare UDP their socket, which must not block, the most bytes of a datagram, and of what may be under way.
+    pub fn take_datagrams(&self, socket: OwnedFd, datagram: usize, room: usize) {
+        // SAFETY: the socket is the kernels' from now on.
+        unsafe { bench_udp_take(socket.into_raw_fd(), datagram, room) };
     }
 
     /// Whether a pattern arrived at the peer and came back. Call `touch` before.

@@ -3,6 +3,7 @@
 //! The command starts itself as jobs (`jobs`). Their nodes run C kernels that are compiled like a client (`kernels`),
 //! in the order that `plan` gives. The command prints the figures (`result`, `table`).
 
+mod bare;
 mod hosts;
 mod jobs;
 mod kernels;
@@ -12,7 +13,6 @@ mod plan;
 mod played;
 mod result;
 mod table;
-mod tcp;
 mod timing;
 mod tricks;
 
@@ -27,10 +27,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Names of the kinds of jobs, for the hidden subcommand.
-pub const JOBS: [&str; 12] = [
-    "timed", "native", "ref", "par", "threads", "crowd", "silent", "played", "start", "hosts", "near-of-two",
-    "near-of-one",
-];
+pub fn jobs() -> impl Iterator<Item = &'static str> {
+    let others = [
+        "timed", "native", "ref", "par", "threads", "crowd", "silent", "played", "start", "near-of-two", "near-of-one",
+    ];
+    others.into_iter().chain(plan::NETS.iter().map(|net| net.job))
+}
 
 /// Measures and prints.
 pub fn run(options: &ArgMatches) -> io::Result<()> {

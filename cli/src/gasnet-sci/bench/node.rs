@@ -3,7 +3,7 @@
 use super::kernels::{MAX_BYTES, Node, SEGMENT};
 use super::memory;
 use super::plan::{self, Batch, Job, Measure};
-use super::{played, tcp};
+use super::{bare, played};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::sys;
@@ -48,7 +48,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         }
         return Ok(());
     }
-    if matches!(job, Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne) {
+    if matches!(job, Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne) {
         return two_hosts(job, &cpus, &measures, number("rounds"), budget);
     }
     // The library must count the job's cores; after that this node is bound to its own core. Threads have all cores that
@@ -59,7 +59,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     let pair = matches!(job, Job::Timed | Job::Native | Job::Reference | Job::Par);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
-        Job::Start(_) | Job::Played(_) | Job::Hosts(_) | Job::NearOfTwo | Job::NearOfOne => {}
+        Job::Start(_) | Job::Played(_) | Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne => {}
         Job::Silent(_) => silent(&node, &measures, number("rounds"), budget)?,
         Job::Crowd(_) => rounds(&node, &measures, number("rounds"), budget, asked)?,
         Job::Threads => {
@@ -105,7 +105,7 @@ fn two_hosts(job: Job, cpus: &[usize], measures: &[Measure], rounds: u32, budget
     sys::bind_to_cpus(&[cpu])?;
     node.touch();
     if job.hosts() == 2 {
-        tcp::connect(&node)?;
+        bare::connect(&node)?;
     }
     match job {
         Job::NearOfTwo | Job::NearOfOne => rounds_in_turns(&node, measures, rounds, budget)?,

@@ -7,7 +7,7 @@ mod hosts;
 mod measure;
 mod timed;
 
-pub use hosts::ONE_HOST;
+pub use hosts::{NETS, ONE_HOST};
 pub use measure::{Batch, Job, Measure, Unit, View};
 
 use super::kernels as k;
@@ -65,8 +65,8 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             plan.row("poll", "idle poll, peers played", k::POLL, 5.0, 0, None, Unit::Ns, poll_target(nodes));
         }
         Job::Start(_) => {}
-        Job::Hosts(2) => hosts::pair(&mut plan),
-        Job::Hosts(_) => hosts::two_each(&mut plan),
+        Job::Hosts(net, 2) => hosts::pair(&mut plan, &NETS[net]),
+        Job::Hosts(net, _) => hosts::two_each(&mut plan, &NETS[net]),
         Job::NearOfTwo | Job::NearOfOne => hosts::near(&mut plan),
     }
     plan.list
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn jobs_have_the_names_that_the_command_line_knows() {
-        for name in super::super::JOBS {
+        for name in super::super::jobs() {
             assert_eq!(Job::parse(name, 4).unwrap().name(), name);
         }
     }
@@ -232,9 +232,8 @@ mod tests {
     fn rows_are_named_once() {
         let mut names = Vec::new();
         let pairs = [Job::Native, Job::Reference, Job::Par, Job::Threads];
-        for job in
-            pairs.into_iter().chain([Job::Crowd(8), Job::Silent(64), Job::Played(64), Job::Hosts(2), Job::NearOfTwo])
-        {
+        let others = [Job::Crowd(8), Job::Silent(64), Job::Played(64), Job::NearOfTwo];
+        for job in pairs.into_iter().chain(others).chain((0..NETS.len()).map(|net| Job::Hosts(net, 2))) {
             for measure in measures(job, &|_| true) {
                 assert!(SECTIONS.contains(&measure.section) && !measure.views.is_empty());
                 let name = |view: &View| (job.who(), view.operation.clone(), measure.bytes, view.unit.name());

@@ -2,18 +2,17 @@
 //!
 //! Must not know: what is carried.
 
-use super::link::Link;
+use super::link::{DATAGRAM, Link};
 use super::pipe::Terms;
-use super::sending::Batch;
+use super::sending::{Batch, is_too_long};
 use super::{HEAD, Udp};
 use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
 use crate::sci::far::wire::Lost;
 use socket2::SockAddr;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The most bytes of a datagram, where the path takes them in one piece.
-const DATAGRAM: usize = 16 << 10;
 /// Of a path that the system knows nothing of.
 const UNKNOWN: usize = 1252;
 /// What the system counts for a datagram beside its bytes, with what it rounds up.
@@ -38,6 +37,8 @@ pub(super) struct Peer {
     pub(super) tried: u64,
     pub(super) attempts: usize,
     pub(super) lost: Option<Lost>,
+    /// Why the system did not take what was sent last, if it did not.
+    pub(super) refusal: Option<io::Error>,
     pub(super) is_counted: bool,
     /// What is about to be sent; it keeps its memory for the next time.
     pub(super) batch: Batch,
@@ -76,6 +77,7 @@ impl Udp {
             tried: now,
             attempts: 0,
             lost,
+            refusal: None,
             is_counted: false,
             batch: Batch::default(),
         };
@@ -94,8 +96,23 @@ impl Udp {
         (peer.attempts, peer.tried) = (peer.attempts + 1, now);
     }
 
-    /// Why a peer is given up.
-    pub(super) fn silence_of(&self, peer: &Peer) -> String {
+    /// Why a peer must be given up, if it must.
+    pub(super) fn hopeless(&self, peer: &mut Peer, now: u64) -> Option<String> {
+        if let Some(error) = peer.refusal.as_ref().filter(|error| is_too_long(error)) {
+            let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+            let most = peer.link.most();
+            return Some(format!(
+                "the way to {at} takes no datagram of up to {most} bytes: {error}; GASNET_SCI_IFACE chooses another interface"
+            ));
+        }
+        let is_dead = peer.link.pipe().is_dead(now);
+        is_dead.then(|| match &peer.refusal {
+            None => self.silence_of(peer),
+            Some(error) => format!("{}; this host refuses what is sent there: {error}", self.silence_of(peer)),
+        })
+    }
+
+    fn silence_of(&self, peer: &Peer) -> String {
         let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
         match peer.is_sure {
             true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),

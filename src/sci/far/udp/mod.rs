@@ -63,6 +63,8 @@ const FRAME: usize = 1400;
 const ROOM: usize = 8 << 20;
 /// Calls that one look takes what has come with, at most.
 const LOOKS: usize = 64;
+/// One in so many looks looks at all sockets.
+const AT_ALL: u32 = 64;
 /// A node that is not looked at for longer is asked again by its peers.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 /// One address of a peer is tried for so long, where there are others.
@@ -85,8 +87,8 @@ pub struct Udp {
     begin: Instant,
     book: OnceLock<Book>,
     peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
-    /// Room for what comes, which one thread at a time has.
-    receiving: Mutex<Vec<u8>>,
+    /// Which one thread at a time has.
+    receiving: Mutex<Receiving>,
     losses: Mutex<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
@@ -96,6 +98,15 @@ pub struct Udp {
     silence: Duration,
     contact: Duration,
     faults: Option<Mutex<Faults>>,
+}
+
+/// Where something is looked for, and room for it.
+struct Receiving {
+    room: Vec<u8>,
+    looks: u32,
+    /// Sockets, as bits, at which each look looks, and those where something has come since the last look at all.
+    likely: u64,
+    used: u64,
 }
 
 impl Udp {
@@ -125,7 +136,7 @@ impl Udp {
             begin: Instant::now(),
             book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::new(vec![0; 1 << 16]),
+            receiving: Mutex::new(Receiving { room: vec![0; 1 << 16], looks: 0, likely: u64::MAX, used: 0 }),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
@@ -145,11 +156,6 @@ impl Udp {
     pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
         let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
         Udp { faults, ..self }
-    }
-
-    /// How often each case of the protocol has occurred with `peer`.
-    pub fn counts(&self, peer: u32) -> Counts {
-        self.peers[peer as usize].get().map_or(Counts::default(), |peer| peer.lock().link.pipe().counts())
     }
 
     fn now(&self) -> u64 {
@@ -195,8 +201,7 @@ impl Udp {
             self.send(&mut peer, now);
         }
         if peer.lost.is_none() && !peer.link.has_left() {
-            if peer.link.pipe().is_dead(now) {
-                let why = self.silence_of(&peer);
+            if let Some(why) = self.hopeless(&mut peer, now) {
                 peer.lost = Some(self.report(rank, why));
             }
             let timer = peer.link.pipe().timer();
@@ -219,14 +224,29 @@ impl Udp {
         lost
     }
 
-    /// Takes what has come. True: anything did.
-    fn receive(&self, room: &mut [u8], sink: &dyn Sink) -> bool {
+    /// Takes what has come. True: anything did. A look that is not thorough takes one datagram alone, after which there is seldom another,
+    /// and looks at the sockets that peers use: a call that finds nothing takes as long as the way of a datagram through a poll.
+    fn receive(&self, at: &mut Receiving, thorough: bool, sink: &dyn Sink) -> bool {
+        at.looks = at.looks.wrapping_add(1);
+        let is_at_all = thorough || at.looks.is_multiple_of(AT_ALL);
+        if is_at_all {
+            at.likely = if at.used == 0 { at.likely } else { at.used };
+            at.used = 0;
+        }
         let mut has_come = false;
         for (number, socket) in self.sockets.iter().enumerate() {
+            let bit = 1 << (number % 64);
+            if !is_at_all && at.likely & bit == 0 {
+                continue;
+            }
             for _ in 0..LOOKS {
-                let Some(came) = udp::receive(socket, room) else { break };
+                let Some(came) = udp::receive(socket, &mut at.room) else { break };
                 has_come = true;
-                self.take(number, came.from, room[..came.len].chunks(came.each), sink);
+                at.used |= bit;
+                self.take(number, came.from, at.room[..came.len].chunks(came.each), sink);
+                if !thorough && came.len <= came.each {
+                    break;
+                }
             }
         }
         has_come
@@ -353,7 +373,7 @@ impl Wire for Udp {
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else { return false };
-        let came = self.receive(&mut receiving, sink);
+        let came = self.receive(&mut receiving, thorough, sink);
         self.look_at_time();
         self.report_losses(sink);
         if thorough || self.watch_always.load(Ordering::Relaxed) {
@@ -385,6 +405,14 @@ impl Wire for Udp {
 
     fn heartbeat(&self) -> Option<Duration> {
         Some(HEARTBEAT)
+    }
+
+    // Without a link on which another thread is at work: this one exits, and waits for nobody.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut all = Counts::default();
+        let links = self.peers.iter().filter_map(|peer| peer.get()?.try_lock());
+        links.for_each(|mut peer| all.add(peer.link.pipe().counts()));
+        all.list()
     }
 
     fn descriptor(&self) -> Option<RawFd> {

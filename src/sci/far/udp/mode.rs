@@ -50,41 +50,64 @@ pub fn ahead(number: u32, of: u32) -> i32 {
     number.wrapping_sub(of).cast_signed()
 }
 
-/// How often each case of the protocol's table has occurred.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+/// Makes the counters and their list, so that none is forgotten in it.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident = $shown:literal,)*) => {
+        /// How often each case of the protocol's table has occurred.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counts {
+            /// All of them, with the names that the statistics have.
+            pub fn list(self) -> Vec<(&'static str, u64)> {
+                vec![$(($shown, self.$name)),*]
+            }
+
+            /// Adds those of another link.
+            pub fn add(&mut self, other: Counts) {
+                $(self.$name += other.$name;)*
+            }
+        }
+    };
+}
+
+counts! {
     /// Packets sent for the first time.
-    pub sent: u64,
+    sent = "UDP packets",
     /// Packets sent again.
-    pub repeated: u64,
+    repeated = "UDP packets sent again",
     /// DATA before the number that is expected: its acknowledgement was late or lost.
-    pub data_before: u64,
+    data_before = "UDP data before",
     /// DATA as expected.
-    pub data_expected: u64,
+    data_expected = "UDP data as expected",
     /// DATA behind a gap.
-    pub data_behind: u64,
+    data_behind = "UDP data behind a gap",
     /// DATA for which there was no memory.
-    pub data_refused: u64,
+    data_refused = "UDP data refused",
     /// DATA behind a gap that has come before.
-    pub data_twice: u64,
+    data_twice = "UDP data twice",
     /// ACK of what was acknowledged before.
-    pub ack_before: u64,
+    ack_before = "UDP ack before",
     /// ACK that frees packets.
-    pub ack_expected: u64,
+    ack_expected = "UDP ack as expected",
     /// ACK of a packet behind one that is not acknowledged.
-    pub ack_behind: u64,
+    ack_behind = "UDP ack behind a gap",
     /// ACK of what was never sent.
-    pub ack_of_nothing: u64,
-    /// NACK with packets under way; without.
-    pub nack: u64,
+    ack_of_nothing = "UDP ack of nothing",
+    /// NACK with packets under way.
+    nack = "UDP nack",
     /// NACK without packets under way.
-    pub nack_of_nothing: u64,
+    nack_of_nothing = "UDP nack of nothing",
     /// BUSY.
-    pub busy: u64,
+    busy = "UDP busy",
     /// Timeouts.
-    pub timeouts: u64,
-    /// Times that a packet was found to be lost by later ones.
-    pub lost: u64,
+    timeouts = "UDP timeouts",
+    /// Packets found to be lost by later ones.
+    lost = "UDP packets found lost",
+    /// Datagrams that were damaged, or not the peer's.
+    damaged = "UDP datagrams damaged",
 }
 
 #[cfg(test)]

@@ -62,6 +62,8 @@ pub struct Outbox {
     orders: u64,
     /// The latest sending of which it is known that it has come, when it was sent, and whether it was the packet's only one.
     newest: (u64, u64, bool),
+    /// What was sent until then may be what the last acknowledgement answers.
+    answered: u64,
     rtt: Rtt,
     congestion: Congestion,
     /// Sendings from this one on belong to a loss episode of their own.
@@ -93,6 +95,7 @@ impl Outbox {
             limit: first.wrapping_add(mode.window),
             orders: 0,
             newest: (0, 0, false),
+            answered: 0,
             rtt: Rtt::default(),
             congestion: Congestion::new(mode.window),
             episode: 0,
@@ -293,29 +296,35 @@ impl Outbox {
             State::Flying => self.flying -= 1,
             _ => self.lost -= 1,
         }
-        self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
+        if packet.is_first || packet.sent <= self.answered {
+            self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
+        }
         true
     }
 
     /// Normal mode: the peer has everything before `number`, and of `ranges` of what is behind it each packet; it takes `window` packets
-    /// from `number` on. `trip`: what a round trip took.
+    /// from `number` on. `echo`: how long ago the datagram was sent that is answered, and for how much of that the peer held the answer back.
     pub fn acknowledged(
         &mut self,
         now: u64,
         number: u32,
         ranges: impl Iterator<Item = (u32, u32)>,
         window: u16,
-        trip: Option<u64>,
+        echo: Option<(u64, u64)>,
     ) {
+        // A packet that was sent again may have come the first time, and late. Then what was sent in between is not lost.
+        self.answered = now.saturating_sub(echo.map_or(self.rtt.smooth(), |(age, _)| age));
         let (was_full, before) = (self.flying >= self.congestion.window(), self.newest.0);
         let mut count = self.free(number);
         self.counts.ack_expected += u64::from(count > 0);
+        let in_order = count;
         for (from, to) in ranges {
             let (from, to) = (ahead(from, self.first).max(0), ahead(to, self.first).min(self.begun as i32));
             for at in from..to {
                 count += u32::from(self.came(at as usize));
             }
         }
+        self.counts.ack_behind += u64::from(count > in_order);
         if ahead(number, self.first) == 0 {
             let limit = number.wrapping_add(window.into());
             if ahead(limit, self.limit) > 0 || window == 0 {
@@ -326,7 +335,7 @@ impl Outbox {
         // An acknowledgement that rides on data does not say how long it was held back.
         let (order, sent, is_first) = self.newest;
         let own = (order > before && is_first).then(|| now.saturating_sub(sent));
-        if let Some(trip) = trip.or(own) {
+        if let Some(trip) = echo.map(|(age, held)| age.saturating_sub(held)).or(own) {
             self.rtt.sample(trip);
         }
         if count == 0 {

@@ -39,6 +39,11 @@ impl Rtt {
         }
     }
 
+    /// What one takes, about; 0: nothing is known.
+    pub fn smooth(&self) -> u64 {
+        self.smooth.unwrap_or(0)
+    }
+
     /// After so long without an answer, which the peer may hold back for `delay`, something is lost.
     pub fn timeout(&self, delay: u64) -> u64 {
         self.smooth.map_or(FIRST, |smooth| smooth + (4 * self.vary).max(GRAIN) + delay).min(LONGEST)

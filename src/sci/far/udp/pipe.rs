@@ -77,8 +77,6 @@ pub struct Pipe {
     must_ask: bool,
     called: u64,
     ranges: Vec<u8>,
-    /// Datagrams that were not the peer's, or damaged.
-    pub refused: u64,
 }
 
 impl Pipe {
@@ -97,7 +95,6 @@ impl Pipe {
             must_ask: false,
             called: now,
             ranges: Vec::new(),
-            refused: 0,
         }
     }
 
@@ -170,7 +167,7 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = Head::read(datagram, self.terms.seeds[1]).filter(|(head, _)| self.is_theirs(head))
         else {
-            self.refused += 1;
+            self.out.counts.damaged += 1;
             return;
         };
         self.heard = now;
@@ -199,7 +196,8 @@ impl Pipe {
             Kind::Data | Kind::Ack | Kind::Ping => {
                 let is_ack = head.kind == Kind::Ack;
                 let held = u64::from(head.delay) << 4;
-                let trip = (is_ack && head.sequence == 1).then(|| u64::from((now as u32).wrapping_sub(head.time)));
+                let age = || u64::from((now as u32).wrapping_sub(head.time));
+                let echo = (is_ack && head.sequence == 1).then(|| (age(), held));
                 let listed = body.chunks_exact(8).take(if is_ack { RANGES } else { 0 }).map(|range| {
                     let word = |at: usize| range[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
                     (word(0), word(4))
@@ -209,13 +207,7 @@ impl Pipe {
                     .filter(|i| head.ahead >> i & 1 == 1)
                     .map(|i| (behind.wrapping_add(i), behind.wrapping_add(i + 1)));
                 let ranges = bits.chain(listed);
-                self.out.acknowledged(
-                    now,
-                    head.acknowledged,
-                    ranges,
-                    head.window,
-                    trip.map(|trip| trip.saturating_sub(held)),
-                );
+                self.out.acknowledged(now, head.acknowledged, ranges, head.window, echo);
             }
             _ => {}
         }

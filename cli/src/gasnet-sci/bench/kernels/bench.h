@@ -103,5 +103,25 @@ void BENCH(ex_start)(void);
     sync;                                                                                                            \
     return bench_now() - start;                                                                                      \
   } while (0)
+/* In a job on two hosts: one side at node 0, the other at the first node of the second host. The other nodes rest. */
+#define BETWEEN_HOSTS(first, second)                                                                                 \
+  do {                                                                                                               \
+    const double start = bench_now();                                                                                \
+    double took;                                                                                                     \
+    gasnet_node_t node;                                                                                              \
+    if (bench_me == 0) {                                                                                             \
+      first;                                                                                                         \
+    } else if (bench_me == SECOND_HOST) {                                                                            \
+      second;                                                                                                        \
+    } else {                                                                                                         \
+      BENCH(rest)();                                                                                                 \
+    }                                                                                                                \
+    took = bench_now() - start;                                                                                      \
+    for (node = 1; bench_me == 0 && node < bench_nodes; node++)                                                      \
+      if (node != SECOND_HOST) BENCH(rouse)(node);                                                                    \
+    return took;                                                                                                     \
+  } while (0)
+/* In such a side: n times. */
+#define EACH_OF_HOSTS for (; n > 0; n--)
 
 #endif

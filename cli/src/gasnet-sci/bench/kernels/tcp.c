@@ -31,31 +31,11 @@ static void take(size_t bytes) {
   }
 }
 
-/* Runs one side at node 0 and the other at its partner. */
-#define BETWEEN_HOSTS(first, second)                                                                                 \
-  do {                                                                                                               \
-    const double start = bench_now();                                                                                \
-    double took;                                                                                                     \
-    gasnet_node_t node;                                                                                              \
-    if (bench_me == 0) {                                                                                             \
-      first;                                                                                                         \
-    } else if (bench_me == SECOND_HOST) {                                                                            \
-      second;                                                                                                        \
-    } else {                                                                                                         \
-      BENCH(rest)();                                                                                                 \
-    }                                                                                                                \
-    took = bench_now() - start;                                                                                      \
-    for (node = 1; bench_me == 0 && node < bench_nodes; node++)                                                      \
-      if (node != SECOND_HOST) BENCH(rouse)(node);                                                                    \
-    return took;                                                                                                     \
-  } while (0)
-#define EACH for (; n > 0; n--)
-
 /* `bytes` there and back. */
 double bench_tcp_trip(long n, size_t bytes) {
-  BETWEEN_HOSTS(EACH { give(bytes); take(bytes); }, EACH { take(bytes); give(bytes); });
+  BETWEEN_HOSTS(EACH_OF_HOSTS { give(bytes); take(bytes); }, EACH_OF_HOSTS { take(bytes); give(bytes); });
 }
 /* Blocks one way; a word says that all are there. */
 double bench_tcp_stream(long n, size_t bytes) {
-  BETWEEN_HOSTS(EACH give(bytes); take(8), EACH take(bytes); give(8));
+  BETWEEN_HOSTS(EACH_OF_HOSTS give(bytes); take(8), EACH_OF_HOSTS take(bytes); give(8));
 }

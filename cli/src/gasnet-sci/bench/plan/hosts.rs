@@ -1,44 +1,90 @@
-//! Rows of jobs on two hosts. The limit of most is a bare connection of TCP between the same two nodes, whatever network the job
-//! uses.
+//! Rows of jobs on two hosts, over each network. Their limits are a bare connection of TCP, or bare datagrams, between the same two nodes.
 
 use super::super::kernels as k;
 use super::measure::{Limit, NEAR_COST, Plan, Unit, limit};
 
-static TRIP: Limit = limit("raw TCP round trip", k::TCP_TRIP, 8, Unit::Us, 8e3);
-static TRIP_OF_AS_MANY: Limit = limit("raw TCP round trip", k::TCP_TRIP, 0, Unit::Us, 8e3);
-static STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate, 2e3);
+static TCP_TRIP: Limit = limit("raw TCP round trip", k::TCP_TRIP, 8, Unit::Us, 8e3);
+static TCP_TRIP_OF_AS_MANY: Limit = limit("raw TCP round trip", k::TCP_TRIP, 0, Unit::Us, 8e3);
+static TCP_STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate, 2e3);
+static UDP_TRIP: Limit = limit("bare UDP round trip", k::UDP_TRIP, 8, Unit::Us, 8e3);
+static UDP_TRIP_OF_AS_MANY: Limit = limit("bare UDP round trip", k::UDP_TRIP, 0, Unit::Us, 8e3);
+static UDP_STREAM: Limit = limit("bare UDP stream", k::UDP_STREAM, 0, Unit::Rate, 2e3);
 /// Measured in a job of its own (`hosts`).
 pub static ONE_HOST: Limit = limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, NEAR_COST);
 
+/// A network of the library, and what it is compared with.
+pub struct Net {
+    /// The job's name on the node's command line.
+    pub job: &'static str,
+    /// What the names of the rows end in.
+    name: &'static str,
+    /// The variables that choose it.
+    pub settings: &'static [(&'static str, &'static str)],
+    trip: &'static Limit,
+    trip_of_as_many: &'static Limit,
+    stream: &'static Limit,
+    /// Of Short round trips, of put and get, of barriers, of floods of Shorts, of bandwidths.
+    targets: [Option<f64>; 5],
+}
+
+const TCP: Net = Net {
+    job: "hosts-tcp",
+    name: ", tcp",
+    settings: &[("GASNET_SCI_NETWORK", "tcp")],
+    trip: &TCP_TRIP,
+    trip_of_as_many: &TCP_TRIP_OF_AS_MANY,
+    stream: &TCP_STREAM,
+    targets: [Some(1.10), Some(1.15), Some(1.1), Some(0.35), Some(0.9)],
+};
+
+const UDP: Net = Net {
+    job: "hosts-udp",
+    name: ", udp",
+    settings: &[("GASNET_SCI_NETWORK", "udp")],
+    trip: &UDP_TRIP,
+    trip_of_as_many: &UDP_TRIP_OF_AS_MANY,
+    stream: &UDP_STREAM,
+    targets: [Some(1.25), None, None, None, Some(0.9)],
+};
+
+/// The networks that are measured. The first is that of the settings, which is measured alone if they name one.
+pub static NETS: [Net; 3] = [Net { job: "hosts", name: "", settings: &[], targets: [None; 5], ..TCP }, TCP, UDP];
+
 /// The rows of a job of one node on each host.
-pub(super) fn pair(plan: &mut Plan<'_>) {
-    let trip = Some(&TRIP);
-    let mut small = |operation: &str, kernel, bytes, target| {
-        plan.row("hosts", operation, kernel, 8e3, bytes, trip, Unit::Us, Some(target));
-    };
-    small("short request-reply round trip, two hosts", k::SHORT_REPLY_TRIP, 0, 1.10);
-    small("put, two hosts", k::PUT, 8, 1.15);
-    small("get, two hosts", k::GET, 8, 1.15);
-    small("barrier, two hosts", k::BARRIERS, 0, 1.1);
-    let flood = "short flood, one way, two hosts";
-    plan.row("hosts", flood, k::SHORT_FLOOD, 1.5e3, 0, trip, Unit::Ns, Some(0.35));
-    let (medium, as_many) = ("medium request-reply round trip, two hosts", Some(&TRIP_OF_AS_MANY));
-    plan.row("hosts", medium, k::MEDIUM_REPLY_TRIP, 9e3, 1 << 10, as_many, Unit::Us, None);
-    let (medium, stream) = ("medium flood, one way, two hosts", Some(&STREAM));
-    plan.row("hosts", medium, k::MEDIUM_FLOOD, 1.5e3, 1 << 10, stream, Unit::Rate, None);
+pub(super) fn pair(plan: &mut Plan<'_>, net: &Net) {
+    let [short, small, barrier, flood, bulk] = net.targets;
+    let named = |operation: &str| format!("{operation}, two hosts{}", net.name);
+    for (operation, kernel, bytes, target) in [
+        ("short request-reply round trip", k::SHORT_REPLY_TRIP, 0, short),
+        ("put", k::PUT, 8, small),
+        ("get", k::GET, 8, small),
+        ("barrier", k::BARRIERS, 0, barrier),
+    ] {
+        plan.row("hosts", &named(operation), kernel, 8e3, bytes, Some(net.trip), Unit::Us, target);
+    }
+    let operation = named("short flood, one way");
+    plan.row("hosts", &operation, k::SHORT_FLOOD, 1.5e3, 0, Some(net.trip), Unit::Ns, flood);
+    let (operation, as_many) = (named("medium request-reply round trip"), Some(net.trip_of_as_many));
+    plan.row("hosts", &operation, k::MEDIUM_REPLY_TRIP, 9e3, 1 << 10, as_many, Unit::Us, None);
+    let operation = named("medium flood, one way");
+    plan.row("hosts", &operation, k::MEDIUM_FLOOD, 1.5e3, 1 << 10, Some(net.stream), Unit::Rate, None);
     for bytes in [64 << 10, 1 << 20] {
-        let floods =
-            [("long flood, one way", k::LONG_FLOOD), ("put nb bandwidth", k::PUT_NB), ("get nb bandwidth", k::GET_NB)];
-        for (name, kernel) in floods {
-            let operation = format!("{name}, two hosts");
-            plan.row("hosts", &operation, kernel, 4e3, bytes, stream, Unit::Rate, Some(0.9));
+        for (name, kernel) in
+            [("long flood, one way", k::LONG_FLOOD), ("put nb bandwidth", k::PUT_NB), ("get nb bandwidth", k::GET_NB)]
+        {
+            plan.row("hosts", &named(name), kernel, 4e3, bytes, Some(net.stream), Unit::Rate, bulk);
         }
     }
+    // What many know the figures of.
+    let operation = named("raw TCP as iperf3 sends");
+    plan.row("hosts", &operation, k::TCP_STREAM, 2e3, 128 << 10, None, Unit::Rate, None);
+    plan.bare();
 }
 
 /// The rows of a job of two nodes on each host. There is no target, because four nodes may have to share two cores.
-pub(super) fn two_each(plan: &mut Plan<'_>) {
-    plan.row("hosts", "barrier, two hosts", k::BARRIERS, 20e3, 0, Some(&TRIP), Unit::Us, None);
+pub(super) fn two_each(plan: &mut Plan<'_>, net: &Net) {
+    let operation = format!("barrier, two hosts{}", net.name);
+    plan.row("hosts", &operation, k::BARRIERS, 20e3, 0, Some(net.trip), Unit::Us, None);
 }
 
 /// The row of two nodes that share a host while the job's other two sleep, here or on another host.

@@ -3,6 +3,7 @@
 //! Must not know: which rows there are.
 
 use super::super::kernels::{self as k, Kernel};
+use super::hosts::NETS;
 
 /// The purpose of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,8 +26,8 @@ pub enum Job {
     Played(u32),
     /// This many nodes that start and exit at once.
     Start(u32),
-    /// This many nodes, half of them on each of two hosts.
-    Hosts(u32),
+    /// This many nodes, half of them on each of two hosts, over the network at this place of [`NETS`].
+    Hosts(usize, u32),
     /// Four nodes on two hosts. Two of one host are busy, the others sleep.
     NearOfTwo,
     /// The same on one host.
@@ -46,7 +47,7 @@ impl Job {
             Job::Silent(_) => "silent",
             Job::Played(_) => "played",
             Job::Start(_) => "start",
-            Job::Hosts(_) => "hosts",
+            Job::Hosts(net, _) => NETS[net].job,
             Job::NearOfTwo => "near-of-two",
             Job::NearOfOne => "near-of-one",
         }
@@ -55,8 +56,9 @@ impl Job {
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
         let fixed = [Job::Timed, Job::Native, Job::Reference, Job::Par, Job::Threads, Job::NearOfTwo, Job::NearOfOne];
-        let sized = [Job::Crowd, Job::Silent, Job::Played, Job::Start, Job::Hosts].map(|job| job(nodes));
-        let all = fixed.into_iter().chain(sized);
+        let sized = [Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes));
+        let over = (0..NETS.len()).map(|net| Job::Hosts(net, nodes));
+        let all = fixed.into_iter().chain(sized).chain(over);
         all.into_iter().find(|job: &Job| job.name() == name)
     }
 
@@ -65,13 +67,13 @@ impl Job {
         match self {
             Job::Timed | Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
             Job::NearOfTwo | Job::NearOfOne => 4,
-            Job::Crowd(n) | Job::Silent(n) | Job::Played(n) | Job::Start(n) | Job::Hosts(n) => n,
+            Job::Crowd(n) | Job::Silent(n) | Job::Played(n) | Job::Start(n) | Job::Hosts(_, n) => n,
         }
     }
 
     /// Number of hosts.
     pub fn hosts(self) -> u32 {
-        if matches!(self, Job::Hosts(_) | Job::NearOfTwo) { 2 } else { 1 }
+        if matches!(self, Job::Hosts(..) | Job::NearOfTwo) { 2 } else { 1 }
     }
 
     /// The name of what is measured, as the result says it.
@@ -207,6 +209,11 @@ impl Plan<'_> {
         if (self.wanted)(section) {
             self.list.push(Measure { section, bare, bytes, limit, views: Vec::new(), kernel, cost });
         }
+    }
+
+    // The measure that was added last is what the machine itself can do.
+    pub fn bare(&mut self) {
+        self.list.iter_mut().last().into_iter().for_each(|measure| measure.bare = true);
     }
 
     // Adds another row to the measure that was added last. Does nothing if that one was left out.

@@ -15,10 +15,7 @@ fn elsewhere(spots: &[SocketAddr]) -> Vec<u8> {
 fn loss(pair: &Pair<Tcp>) -> String {
     let node = &pair.nodes[0];
     let _ = node.post(1, b"x");
-    while node.losses.lock().is_empty() {
-        node.wire.progress(node, true);
-    }
-    node.losses.lock()[0].1.0.clone()
+    node.loss()
 }
 
 /// A socket that listens and whose queue is full: the system drops what comes, as a firewall does.

@@ -16,12 +16,6 @@ fn met() -> (Pair<Tcp>, Node<Tcp>) {
     (pair, second)
 }
 
-fn work_until(node: &Node<Tcp>, mut ready: impl FnMut() -> bool) {
-    while !ready() {
-        node.wire.progress(node, true);
-    }
-}
-
 /// What a hand says: kind, length, writes done, body.
 type Said = (Kind, usize, u64, Vec<u8>);
 
@@ -30,7 +24,7 @@ fn a_peer_that_dies_is_lost_once_and_what_is_sent_to_it_goes_nowhere() {
     let (pair, second) = met();
     let node = &pair.nodes[0];
     drop(second);
-    work_until(node, || !node.losses.lock().is_empty());
+    node.loss();
     for _ in 0..100 {
         assert!(node.post(1, b"x").is_err());
         node.wire.progress(node, true);
@@ -49,7 +43,7 @@ fn a_peer_that_leaves_is_not_lost() {
     let longest = vec![7; second.wire.frame_max()];
     assert_eq!(second.post(0, &longest), Ok(true));
     let leaver = std::thread::spawn(move || second.wire.leave(&second, Duration::from_secs(60)));
-    work_until(node, || !node.left.lock().is_empty());
+    node.until("a farewell", || !node.left.lock().is_empty());
     leaver.join().unwrap();
     assert!(node.frames().iter().any(|(peer, frame)| (*peer, frame) == (1, &longest)), "what it had posted has come");
     for _ in 0..100 {
@@ -67,7 +61,7 @@ fn what_a_node_sent_first_of_all_arrives_although_it_leaves_at_once() {
     let node = &pair.nodes[0];
     assert_eq!(second.post(0, b"first"), Ok(true));
     let leaver = std::thread::spawn(move || second.wire.leave(&second, Duration::from_secs(60)));
-    work_until(node, || !node.left.lock().is_empty());
+    node.until("a farewell", || !node.left.lock().is_empty());
     leaver.join().unwrap();
     assert_eq!(node.frames(), [(1, b"first".to_vec())]);
 }
@@ -78,7 +72,7 @@ fn a_peer_that_nobody_listens_for_is_lost() {
     drop(pair.nodes.pop());
     let node = &pair.nodes[0];
     let _ = node.post(1, b"x");
-    work_until(node, || !node.losses.lock().is_empty());
+    node.loss();
     let losses = node.losses.lock().clone();
     assert!(losses[0].1.0.contains("cannot connect to 127.0.0.2:"), "{losses:?}");
 }
@@ -94,10 +88,10 @@ fn a_connection_that_is_reset_is_told_with_its_address() {
     let at = hand.socket.local_addr().unwrap();
     hand.send(Kind::Frame, 2, 0, b"ok");
     let node = &pair.nodes[0];
-    work_until(node, || node.came() == 1);
+    node.until("a frame", || node.came() == 1);
     socket2::SockRef::from(&hand.socket).set_linger(Some(Duration::ZERO)).unwrap();
     drop(hand);
-    work_until(node, || !node.losses.lock().is_empty());
+    node.loss();
     let why = node.losses.lock()[0].1.0.clone();
     assert!(why.starts_with(&format!("at {at} the connection broke: ")) && why.contains("firewall"), "{why}");
 }
@@ -127,7 +121,7 @@ fn what_no_wire_of_ours_sends_ends_the_link_with_its_reason() {
         hand.send(Kind::Frame, 2, 0, b"ok");
         sent.iter().for_each(|(kind, len, done, body)| hand.send(*kind, *len, *done, body));
         let node = &pair.nodes[0];
-        work_until(node, || !node.losses.lock().is_empty());
+        node.loss();
         let losses = node.losses.lock().clone();
         assert!(losses[0].1.0.contains(reason), "{reason}: {losses:?}");
         assert_eq!(node.frames(), [(1, b"ok".to_vec())]);
@@ -147,7 +141,7 @@ fn a_peer_that_asks_for_more_than_it_takes_is_lost() {
     let ask = [0u64.to_le_bytes(), (conformance::SEGMENT as u64).to_le_bytes()].concat();
     std::thread::scope(|scope| {
         scope.spawn(|| (0..2 * link::UNDER_WAY).for_each(|_| hand.send(Kind::Read, 16, 0, &ask)));
-        work_until(node, || !node.losses.lock().is_empty());
+        node.loss();
     });
     let losses = node.losses.lock().clone();
     assert!(losses[0].1.0.contains("too many reads at once"), "{losses:?}");

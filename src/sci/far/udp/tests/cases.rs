@@ -175,7 +175,7 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
             damaged[bit / 8] ^= 1 << (bit % 8);
             ends[1].hear(20, &damaged);
         }
-        assert_eq!(ends[1].pipe.refused as usize, 8 * datagrams[0].len());
+        assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len());
         assert!(ends[1].got.times.is_empty() && ends[1].datagrams(5_000).is_empty());
         let mut stranger =
             End { pipe: Pipe::new(Terms { job: 78, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
@@ -183,7 +183,7 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
         let mut again =
             End { pipe: Pipe::new(Terms { incarnation: 9, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
         again.datagrams(0).iter().for_each(|hello| ends[1].hear(20, hello));
-        assert_eq!(ends[1].pipe.refused as usize, 8 * datagrams[0].len() + 2);
+        assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len() + 2);
     }
 }
 
@@ -200,6 +200,24 @@ fn a_packet_that_nobody_answers_goes_again_after_a_time_that_grows() {
     }
     let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.windows(2).all(|pair| pair[1] >= pair[0]) && gaps.last() == Some(&2_000_000), "{gaps:?}");
+}
+
+/// A peer that does not run for a while answers the first sending late. What was sent between that and the second one has come as well.
+#[test]
+fn an_answer_to_the_first_sending_does_not_make_what_followed_it_lost() {
+    let mut ends = open(Mode::NORMAL, 0);
+    (0..20).for_each(|_| ends[0].push(20, false));
+    let mut datagrams = ends[0].datagrams(10);
+    let now = ends[0].pipe.timer();
+    ends[0].pipe.on_timer(now);
+    let again = ends[0].datagrams(now);
+    assert_eq!((again.len(), counts(&ends[0]).timeouts), (1, 1));
+    datagrams.extend(again);
+    for (datagram, now) in datagrams.iter().zip(now + 10..) {
+        ends[1].hear(now, datagram);
+        pass(&mut ends, 1, now);
+    }
+    assert_eq!((counts(&ends[0]).lost, counts(&ends[0]).repeated, ends[0].pipe.waiting()), (0, 1, 0));
 }
 
 #[test]

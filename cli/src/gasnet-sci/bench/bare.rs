@@ -1,4 +1,5 @@
-//! The bare connection of TCP that rows of jobs on two hosts are compared with: made by the nodes, used by `kernels/tcp.c`.
+//! The bare connection of TCP and the bare datagrams of UDP that rows of jobs on two hosts are compared with: made by the nodes, used by
+//! `kernels/tcp.c` and `udp.c`.
 
 use super::kernels::Node;
 use gasnet_sci::base::config::Config;
@@ -6,16 +7,21 @@ use gasnet_sci::boot::contact::address::{Endpoint, Listening};
 use gasnet_sci::boot::contact::book::ways;
 use gasnet_sci::boot::contact::card::{CARD, Card};
 use gasnet_sci::os::tcp::choose_congestion;
+use gasnet_sci::os::udp;
+use gasnet_sci::sci::far::udp::link::DATAGRAM;
 use std::collections::HashSet;
-use std::io::{self, Error, ErrorKind};
+use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How long the nodes may take until they are connected.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What the system is asked to keep of datagrams.
+const ROOM: usize = 8 << 20;
 
-/// Connects node 0 and the first node of the second host, and gives the kernels the connection. All nodes call it, after `touch`.
+/// Connects node 0 and the first node of the second host, and gives the kernels the connection, and sockets for datagrams along it. All
+/// nodes call it, after `touch`.
 pub fn connect(node: &Node) -> io::Result<()> {
     let hosts = Config::survey().config.hosts;
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports).map_err(failed)?;
@@ -30,10 +36,29 @@ pub fn connect(node: &Node) -> io::Result<()> {
         }
     };
     connected.set_nodelay(true)?;
+    connected.set_read_timeout(Some(PATIENCE))?;
+    beside(&connected, node)?;
     // As the library's own connections have it, so that rows compare what is done over a connection, not its options.
     choose_congestion(connected.as_fd(), &Config::survey().config.hosts.congestion)?;
     connected.set_nonblocking(true)?;
     node.take_connection(connected.into());
+    Ok(())
+}
+
+// Sockets of UDP at the addresses of a connection, over which the two sides tell each other their ports.
+fn beside(mut connected: &TcpStream, node: &Node) -> io::Result<()> {
+    let (mut here, mut there) = (connected.local_addr()?, connected.peer_addr()?);
+    here.set_port(0);
+    let socket = udp::bind(here, ROOM)?;
+    let mut port = socket.local_addr()?.port().to_le_bytes();
+    connected.write_all(&port)?;
+    connected.read_exact(&mut port)?;
+    there.set_port(u16::from_le_bytes(port));
+    socket.connect(there)?;
+    let datagram = udp::most(there)?.min(DATAGRAM);
+    // The system counts more than the bytes of a datagram.
+    let room = (udp::room(&socket) / 4).max(1 << 17);
+    node.take_datagrams(socket.into(), datagram, room);
     Ok(())
 }
 
