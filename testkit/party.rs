@@ -95,6 +95,8 @@ impl<A: Kit> Party<A> {
                 boxes: options.boxes,
                 heap: regions[me as usize],
                 connect: Box::new(move |peer| is_mapped(peer).then(|| regions[peer as usize])),
+                network: None,
+                writable: None,
                 bell: adapters[me as usize].connect_interrupt(NodeId(me as u16)).unwrap(),
                 losses: None,
             };

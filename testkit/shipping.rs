@@ -8,8 +8,8 @@
 
 #![allow(unsafe_code)] // segments that peers write
 
-use crate::am::region::CONTROL;
 pub(crate) use crate::am::region::{COMMAND, Layout};
+use crate::am::region::{CONTROL, DECK};
 use crate::sci::dma::Queue;
 use crate::sci::far::Far;
 use crate::sci::far::apply::MayWrite;
@@ -75,7 +75,7 @@ impl<const PER_HOST: u32> Shipping<PER_HOST> {
             let cookie = cookie();
             let wires = Memory::wires(nodes, seed, with_doors);
             let node = |(node, wire): (u32, Memory)| {
-                let far = Far::new(nodes, Box::new(wire), payload);
+                let far = Far::new(nodes, Box::new(wire), [payload, DECK]);
                 let is_far = (0..nodes).map(|peer| host_of(peer) != host_of(node)).collect();
                 Hosts::several(near[node as usize].clone(), far, is_far, cookie)
             };

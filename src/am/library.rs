@@ -54,6 +54,12 @@ messages! {
     RMA_FETCHED = 71: Reply Short 7, "answer to a get";
     /// A put of at most eight bytes in its arguments: puts them in place and answers.
     RMA_PUT_WORD = 72: Request Short 6, "put";
+    /// Answers with a place for a message that is given to a mail box of another host.
+    DECK_PLACE = 76: Request Short 4, "wish for a place";
+    /// Takes the answer.
+    DECK_PLACED = 77: Reply Short 4, "place for a message";
+    /// Puts a message that lies in its place into a mail box, or frees the place.
+    DECK_CAME = 78: Request Short 2, "end of a gift";
     /// Does an operation on a word of memory, and answers with the old value or none.
     ATOMIC = 80: Request Short 11, "atomic operation";
     /// Puts a short message into a mail box.

@@ -5,10 +5,12 @@
 
 #![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
 
+use super::giving::Network;
 use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
 use super::pace::Pace;
+use super::places::Writable;
 use super::state::{Due, State};
 use super::survive::roll::Losses;
 use super::waiting::{Key, Waiting};
@@ -20,7 +22,7 @@ use crate::sci::{Adapter, hint};
 use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
 use crate::verbs::Flags;
 use std::cell::RefCell;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// So many bytes of a block that is not long are claimed when it comes back, if it is the last of several: the peer has read at least its first
 /// line, and the next message will be copied there. 1 KiB one way takes 196 instead of 221 ns; 4 KiB take as long as without (2026-11, EPYC VM).
@@ -52,6 +54,10 @@ pub struct Setting<A: Adapter> {
     pub heap: Region,
     /// Reaches those of others.
     pub connect: Connect,
+    /// Writes into heaps of nodes of other hosts, if there are any.
+    pub network: Option<Box<dyn Network>>,
+    /// What they may write of the own heap, if they can.
+    pub writable: Option<Arc<Writable>>,
     /// Own interrupt, as peers have it.
     pub bell: A::RemoteInterrupt,
     /// In a job that survives the death of nodes. All regions have their [holders](super::survive::holders) behind them then.
@@ -66,6 +72,8 @@ pub struct Deck<A: Adapter> {
     pub(super) most_boxes: usize,
     heap: Region,
     connect: Connect,
+    pub(super) network: Option<Box<dyn Network>>,
+    pub(super) writable: Option<Arc<Writable>>,
     regions: Box<[OnceLock<Option<Region>>]>,
     state: ModeLock<RefCell<State>>,
     /// The threads that wait.
@@ -76,6 +84,8 @@ pub struct Deck<A: Adapter> {
     /// Bytes that were copied, and messages that were posted or given, for statistics.
     pub(super) copied: AtomicU64,
     pub(super) sent: AtomicU64,
+    /// Bytes that went from a given message straight into a heap on another host, for statistics.
+    pub(super) placed: AtomicU64,
 }
 
 /// What a program has of a box.
@@ -108,6 +118,8 @@ pub struct Tables {
     pub due: usize,
     /// Blocks of the heap in use.
     pub blocks: usize,
+    /// Gifts to nodes of other hosts, and places for theirs.
+    pub gifts: usize,
 }
 
 impl<A: Adapter> Deck<A> {
@@ -117,7 +129,7 @@ impl<A: Adapter> Deck<A> {
     /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. If the job
     /// survives deaths, all heaps are mapped up to [`Holders::end`](super::survive::holders::Holders::end); only this library writes the table there.
     pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
-        let Setting { am, threaded, limit, boxes, heap, connect, bell, losses } = setting;
+        let Setting { am, threaded, limit, boxes, heap, connect, network, writable, bell, losses } = setting;
         let state = State::new(heap.len);
         Deck {
             am,
@@ -125,6 +137,8 @@ impl<A: Adapter> Deck<A> {
             most_boxes: boxes,
             heap,
             connect,
+            network,
+            writable,
             regions: (0..am.nodes()).map(|_| OnceLock::new()).collect(),
             // SAFETY: the caller promises what `ModeLock::new` asks for.
             state: unsafe { ModeLock::new(threaded, RefCell::new(state)) },
@@ -134,6 +148,7 @@ impl<A: Adapter> Deck<A> {
             pace: Pace::default(),
             copied: AtomicU64::new(0),
             sent: AtomicU64::new(0),
+            placed: AtomicU64::new(0),
         }
     }
 
@@ -298,8 +313,12 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Counters for statistics.
-    pub fn counters(&self) -> [(&'static str, u64); 2] {
+    pub fn counters(&self) -> [(&'static str, u64); 3] {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed); // Relaxed: statistics
-        [("DECK messages sent", get(&self.sent)), ("DECK bytes copied", get(&self.copied))]
+        [
+            ("DECK messages sent", get(&self.sent)),
+            ("DECK bytes copied", get(&self.copied)),
+            ("DECK bytes placed", get(&self.placed)),
+        ]
     }
 }

@@ -24,13 +24,16 @@ pub struct Heap {
     /// For each unit up to the highest that was ever in use: the units of the block in use that begins there, or 0.
     used: Vec<u32>,
     in_use: usize,
+    /// Bytes of all blocks in use, and of the heap.
+    taken: usize,
+    len: usize,
 }
 
 impl Heap {
     /// A heap of `len` bytes, all free.
     pub fn new(len: usize) -> Heap {
         let len = (len / UNIT).min(u32::MAX as usize) * UNIT;
-        Heap { free: (len > 0).then_some((0, len)).into_iter().collect(), ..Heap::default() }
+        Heap { free: (len > 0).then_some((0, len)).into_iter().collect(), len, ..Heap::default() }
     }
 
     /// A block of `len` bytes or more: its offset and bytes. It is one that came back just now, or the lowest that fits, so that few
@@ -47,6 +50,7 @@ impl Heap {
         }
         self.used[unit] = (len / UNIT) as u32; // `new` has seen to it that it fits
         self.in_use += 1;
+        self.taken += len;
         Some((at, len))
     }
 
@@ -70,6 +74,7 @@ impl Heap {
         let units = self.used.get_mut(at / UNIT).filter(|units| **units > 0 && at.is_multiple_of(UNIT))?;
         let len = std::mem::take(units) as usize * UNIT;
         self.in_use -= 1;
+        self.taken -= len;
         if self.apart.len() == APART {
             let (at, len) = self.apart.remove(0);
             self.merge(at, len);
@@ -96,6 +101,11 @@ impl Heap {
     /// Where the blocks in use begin.
     pub fn used(&self) -> impl Iterator<Item = usize> + '_ {
         self.used.iter().enumerate().filter(|(_, units)| **units > 0).map(|(unit, _)| unit * UNIT)
+    }
+
+    /// With a block of `len` bytes more, half of the heap is still free.
+    pub fn is_half_free_with(&self, len: usize) -> bool {
+        self.taken.saturating_add(len) <= self.len / 2
     }
 
     /// Blocks in use.
@@ -154,6 +164,8 @@ mod tests {
                 }
                 prop_assert_eq!(heap.in_use(), taken.len());
                 prop_assert_eq!(heap.used().count(), taken.len());
+                let bytes: usize = taken.iter().map(|(_, size)| size).sum();
+                prop_assert_eq!(heap.is_half_free_with(UNIT), bytes + UNIT <= UNITS * UNIT / 2);
             }
             taken.iter().for_each(|(at, _)| assert!(heap.give(*at).is_some()));
             prop_assert_eq!(heap.take(UNITS * UNIT), Some((0, UNITS * UNIT)));

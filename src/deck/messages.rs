@@ -1,4 +1,5 @@
-//! What goes between the nodes: the form of each message, and what its handler does. Messages about names are in `naming`.
+//! What goes between the nodes: the form of each message, and what its handler does. Messages about names are in `naming`,
+//! those about places for gifts in `placing`.
 //!
 //! | message | words |
 //! |---|---|
@@ -14,14 +15,19 @@
 //! | `NAME` | [`NameOperation`], request; box; the payload is the name |
 //! | `NAMED` | request, whether it is refused, or waits; box |
 //! | `FOUND` | request; box |
+//! | `PLACE` | index, number of the gift; bytes |
+//! | `PLACED` | number, [`Where`]; place |
+//! | `CAME` | number, whether it is whole |
 //!
 //! Nothing that comes is trusted: it is checked where it is used, and what no sender of ours says ends the job.
 
 #![allow(unsafe_code)] // arguments, payloads
 
 mod naming;
+mod placing;
 
 pub use self::naming::{NameOperation, found, name, unwanted};
+pub use self::placing::{Where, came, place};
 use super::engine::Deck;
 use super::heap::UNIT;
 use super::item::{Content, Item};
@@ -320,6 +326,7 @@ pub fn register<A: Adapter>(library: &mut Library<Am<A>>, place: &Place<A>) {
     take_messages(library, &deck(place));
     take_credits(library, &deck(place));
     naming::take_names(library, &deck(place));
+    placing::take_places(library, &deck(place));
 }
 
 fn take_messages<A: Adapter>(

@@ -116,6 +116,7 @@ impl<A: Adapter> Deck<A> {
                 Due::Unwanted(_, request) => messages::unwanted(self, request),
                 Due::Found(node, request, id) => messages::found(self, node, request, id),
                 Due::Name(request, id) => self.rename(request, id),
+                Due::NoGift(id, number) => self.end_gift(id, number),
             };
             match sent {
                 Ok(true) => {

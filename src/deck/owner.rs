@@ -326,6 +326,27 @@ impl Own {
         Some(Came::Queued(account.append(&mut self.turns, place, len, content)))
     }
 
+    /// A message of `len` bytes of `node` begins, and its bytes come later. False: it has no credit for that beside the others that have
+    /// begun. So these take no more memory than the box may.
+    #[must_use]
+    pub(super) fn begin(&mut self, node: u32, len: usize) -> bool {
+        let cost = self.capacity.cost(len as u64);
+        let account = self.account(node);
+        let mut begun = account.begun;
+        begun.add(cost);
+        let has = account.granted.covers(begun);
+        if has {
+            account.begun = begun;
+        }
+        has
+    }
+
+    /// A message that has begun is whole, or will not come.
+    pub(super) fn end(&mut self, node: u32, len: usize) {
+        let cost = self.capacity.cost(len as u64);
+        self.account(node).begun.subtract(cost);
+    }
+
     /// A piece of a message of thread `stream` of `node`: `put` stores it at the address that it gets. `None`: more will come.
     pub fn piece(
         &mut self,
@@ -335,19 +356,14 @@ impl Own {
         (at, bytes): (usize, usize),
         put: impl FnOnce(*mut u8),
     ) -> Result<Option<Item>, Refused> {
-        let cost = self.capacity.cost(len as u64);
-        let account = self.account(node);
         if at == 0 {
-            // So messages that have begun take no more memory than the box may.
-            let mut begun = account.begun;
-            begun.add(cost);
-            if !account.granted.covers(begun) || account.partial.contains_key(&stream) {
+            if self.account(node).partial.contains_key(&stream) || !self.begin(node, len) {
                 return Err(Refused::Nonsense);
             }
             let whole = Bytes::new(len).ok_or(Refused::Memory)?;
-            account.partial.insert(stream, Partial { bytes: whole, len, here: 0 });
-            account.begun = begun;
+            self.account(node).partial.insert(stream, Partial { bytes: whole, len, here: 0 });
         }
+        let account = self.account(node);
         let partial = account.partial.get_mut(&stream).ok_or(Refused::Nonsense)?;
         if partial.len != len || partial.here != at || bytes > len - at {
             return Err(Refused::Nonsense);
@@ -358,7 +374,7 @@ impl Own {
             return Ok(None);
         }
         let partial = account.partial.remove(&stream).ok_or(Refused::Nonsense)?;
-        account.begun.subtract(cost);
+        self.end(node, len);
         Ok(Some(Item { content: Content::Bytes(partial.bytes), len }))
     }
 

@@ -34,7 +34,7 @@ const AHEAD: Need = Need { credit: Credit { messages: 1, bytes: 0 }, back: NONE 
 
 impl<A: Adapter> Deck<A> {
     /// Takes the credits of a message of `len` bytes. The caller has copied the handle: another thread may destroy it meanwhile.
-    fn pay(&self, handle: Handle, len: usize, until: Until) -> Outcome<Credit> {
+    pub(super) fn pay(&self, handle: Handle, len: usize, until: Until) -> Outcome<Credit> {
         if matches!(until, Until::Now) {
             return self.try_to_pay(handle, len);
         }
@@ -256,7 +256,7 @@ impl<A: Adapter> Deck<A> {
     }
 
     /// Ends a post, whose credits `spent` were taken before. If it has failed they are paid back (rule 4).
-    fn delivered(&self, handle: Handle, spent: Credit, result: Outcome<()>) -> Outcome<()> {
+    pub(super) fn delivered(&self, handle: Handle, spent: Credit, result: Outcome<()>) -> Outcome<()> {
         let back = if result.is_ok() { Credit::default() } else { spent };
         let farewell = self.with(|state| state.post_ended(handle.sender, back));
         if let Some(id) = farewell {
@@ -272,7 +272,7 @@ impl<A: Adapter> Deck<A> {
         result
     }
 
-    fn deliver(&self, id: BoxId, message: &Message, until: Until) -> Outcome<()> {
+    pub(super) fn deliver(&self, id: BoxId, message: &Message, until: Until) -> Outcome<()> {
         let (owner, len) = (u32::from(id.owner), message.size);
         if len <= LINE_MOST {
             return self.send(until, |flags| messages::line(self, id, message, flags));
@@ -333,6 +333,10 @@ impl<A: Adapter> Deck<A> {
                 let sent = self.send(until, |flags| messages::loan(self, handle.id, block, len, flags));
                 self.delivered(handle, spent, sent)?;
                 message.storage = Storage::default();
+            }
+            _ if self.gives_in_place(handle.id.owner.into(), len, until) => {
+                self.give_in_place(handle, message, until)?;
+                self.release(std::mem::take(&mut message.storage))?;
             }
             _ => {
                 self.post_out_of_line(&handle, message, until)?;

@@ -4,11 +4,13 @@
 
 mod senders;
 
+use super::giving::Gifts;
 use super::heap::Heap;
 use super::item::Retrieved;
 use super::message::{Bytes, Message};
 use super::names::Names;
 use super::owner::{Credit, Own, Payer};
+use super::places::Place;
 use super::pool::Pool;
 use super::receive_slot::Listed;
 use super::sender::Sender;
@@ -64,6 +66,8 @@ pub(super) enum Due {
     Unwanted(u32, u32),
     /// The home of the box's name is to hear of it again, in this request.
     Name(u32, BoxId),
+    /// What this node has called so is not given to the box: the call's time was over.
+    NoGift(BoxId, u32),
 }
 
 impl Due {
@@ -75,7 +79,7 @@ impl Due {
             | Due::Recall(node, _)
             | Due::Found(node, ..)
             | Due::Unwanted(node, _) => Some(*node),
-            Due::Forgot(id) | Due::Stop(id) => Some(id.owner.into()),
+            Due::Forgot(id) | Due::Stop(id) | Due::NoGift(id, _) => Some(id.owner.into()),
             Due::Serve(_) | Due::Name(..) => None,
         }
     }
@@ -128,6 +132,9 @@ pub(super) struct State {
     pub(super) unwanted: HashMap<u32, (u32, Box<[u8]>)>,
     next_request: u32,
     pub(super) heap: Heap,
+    /// Blocks of the heap into which nodes of other hosts write what they give, by node and by its number for that.
+    pub(super) places: HashMap<(u32, u32), Place>,
+    pub(super) gifts: Gifts,
     pub(super) due: VecDeque<Due>,
     pub(super) pool: Pool,
     /// The nodes that are lost.
@@ -337,6 +344,7 @@ impl State {
             names: self.names.known(),
             due: self.due.len(),
             blocks: self.heap.in_use(),
+            gifts: self.gifts.count() + self.places.len(),
         }
     }
 

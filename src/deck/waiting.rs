@@ -45,6 +45,8 @@ pub enum Key {
     Object(usize),
     /// The thread with this ticket ([`Waiting::ticket`]).
     Ticket(u64),
+    /// A place for this gift.
+    Gift(u32),
 }
 
 impl Key {
@@ -57,6 +59,7 @@ impl Key {
             Key::Request(number) => (4, number.into()),
             Key::Object(number) => (5, number as u64),
             Key::Ticket(number) => (6, number),
+            Key::Gift(number) => (7, number.into()),
         };
         kind << 56 | value // addresses of programs have fewer bits
     }

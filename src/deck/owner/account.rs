@@ -73,7 +73,7 @@ pub(super) struct Account {
     pub(super) items: Queue,
     /// Its messages of which pieces have come, by the number that its thread gave the message.
     pub(super) partial: HashMap<u32, Partial>,
-    /// The credits that those in `partial` will take once they are whole.
+    /// The credits that messages will take once they are whole: those in `partial`, and those that have a place (`places`).
     pub(super) begun: Credit,
 }
 

@@ -284,7 +284,7 @@ impl Job {
     fn keep(&self, (segment, map): Own) {
         if let Some(far) = self.adapter.far() {
             // SAFETY: the segment stays mapped as long as the job, which is never freed.
-            unsafe { far.wire().set_segment(map.ptr(0), map.len()) };
+            let _ = unsafe { far.wire().set_area(0, map.ptr(0), map.len()) }; // where that fails, peers are lost, which ends the job
             far.admit(PAYLOAD, map.clone(), Box::new(|_, _, _| true));
         }
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");

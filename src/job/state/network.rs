@@ -2,7 +2,7 @@
 //!
 //! Must not know: how a wire works.
 
-use crate::am::region::{LAYOUT_VERSION, PAYLOAD};
+use crate::am::region::{DECK, LAYOUT_VERSION, PAYLOAD};
 use crate::base::config::{Config, Transport};
 use crate::base::error::Error;
 use crate::base::log;
@@ -54,7 +54,7 @@ fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Res
         }
         Transport::OfiElseTcp(hardware) => automatic(&hardware, config, me, nodes, secret)?,
     };
-    Ok(Far::new(nodes, wire, PAYLOAD))
+    Ok(Far::new(nodes, wire, [PAYLOAD, DECK]))
 }
 
 fn no_network(problem: String) -> Error {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // the source of a transfer
 
 use super::*;
+use crate::am::region::DECK;
 use crate::base::fatal::caught::catch;
 use crate::sci::hosts::{Hosts, HostsMap};
 use crate::sync::AtomicU64;
@@ -99,8 +100,11 @@ fn only_near_maps_have_addresses_and_only_far_ones_start_transfers() {
 #[test]
 fn a_far_node_is_not_connected_to_and_a_near_one_has_no_far_segment() {
     let near = shm::job(3);
-    let far =
-        crate::sci::far::Far::new(3, Box::new(crate::sci::far::memory::Memory::wires(1, None, true).remove(0)), ID);
+    let far = crate::sci::far::Far::new(
+        3,
+        Box::new(crate::sci::far::memory::Memory::wires(1, None, true).remove(0)),
+        [ID, DECK],
+    );
     let hosts = Hosts::several(
         near[0].clone(),
         far,

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)] // memory of the test
 #![allow(missing_docs)] // tests
 
-use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, area_of, offset_in};
 use crate::sync::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ const NEVER: Duration = Duration::from_secs(300);
 pub struct Node<W> {
     pub wire: W,
     pub memory: Memory,
+    /// Its second area.
+    heap: Memory,
     frames: Mutex<Vec<(u32, Vec<u8>)>>,
     pub losses: Mutex<Vec<(u32, Lost)>>,
     pub left: Mutex<Vec<u32>>,
@@ -108,8 +110,8 @@ impl<W: Wire> Sink for Node<W> {
     }
 
     fn place(&self, _: u32, offset: u64, len: usize, _write: bool) -> Option<*mut u8> {
-        let offset = usize::try_from(offset).ok()?;
-        (offset.checked_add(len)? <= SEGMENT).then(|| self.memory.base().wrapping_add(offset))
+        let (area, at) = area_of(offset)?;
+        (at.checked_add(len)? <= SEGMENT).then(|| [&self.memory, &self.heap][area].base().wrapping_add(at))
     }
 
     fn lost(&self, peer: u32, why: &Lost) {
@@ -141,6 +143,7 @@ impl<W: Wire> Pair<W> {
             .map(|wire| Node {
                 wire,
                 memory: Memory::new(),
+                heap: Memory::new(),
                 frames: Mutex::default(),
                 losses: Mutex::default(),
                 left: Mutex::default(),
@@ -161,8 +164,10 @@ impl<W: Wire> Pair<W> {
     /// As gasnet_attach does, some time after the first frames.
     pub fn set_segments(&self) {
         for node in &self.nodes {
-            // SAFETY: leaked memory.
-            unsafe { node.wire.set_segment(node.memory.base(), SEGMENT) };
+            for (area, memory) in [&node.memory, &node.heap].into_iter().enumerate() {
+                // SAFETY: leaked memory.
+                unsafe { node.wire.set_area(area, memory.base(), SEGMENT) }.expect("an area");
+            }
         }
     }
 
@@ -229,6 +234,7 @@ pub fn all<W: Wire>(pair: &Pair<W>) {
     pair.set_segments();
     a_write_brings_its_bytes_and_no_others(pair);
     a_read_brings_its_bytes_and_no_others(pair);
+    each_area_has_its_own_bytes(pair);
     a_kept_now_source_is_free_at_once(pair);
     a_frame_comes_after_the_bytes_written_before_it(pair);
     floods_of_writes_come_whole_and_their_sources_are_free(pair);
@@ -292,6 +298,24 @@ pub fn a_read_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
     }
     pair.until("reads", || count(done) == SIZES.len() as u64 + 64);
     assert!((0..room.len()).all(|i| room[i] == pattern(99, i)), "64 reads at once");
+}
+
+pub fn each_area_has_its_own_bytes<W: Wire>(pair: &Pair<W>) {
+    const LEN: usize = 100_000;
+    let (done, target) = (counter(), &pair.nodes[1]);
+    target.memory.fill(|i| pattern(1, i));
+    target.heap.fill(|_| 0);
+    let source: Vec<u8> = (0..LEN).map(|i| pattern(2, i)).collect();
+    let there = offset_in(1, 72) as usize;
+    pair.write(0, 1, there, (source.as_ptr(), LEN), Kept::UntilDone, Some(done));
+    pair.until("a write to the second area", || count(done) == 1);
+    assert!((0..SEGMENT).all(|i| target.memory.byte(i) == pattern(1, i)), "the first area");
+    let expected = |i: usize| if (72..72 + LEN).contains(&i) { pattern(2, i - 72) } else { 0 };
+    assert!((0..SEGMENT).all(|i| target.heap.byte(i) == expected(i)), "the second area");
+    let mut room = vec![0u8; LEN];
+    pair.read(1, 0, there, (room.as_mut_ptr(), LEN), done);
+    pair.until("a read of the second area", || count(done) == 2);
+    assert_eq!(room, source);
 }
 
 /// The source is overwritten as soon as the call returns. The other node has a thread, because the call may need it.

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)] // memory of the nodes, which callers answer for
 
-use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::os::event;
 use crate::sci::reorder::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -229,7 +229,10 @@ impl Wire for Memory {
 
     fn set_peers(&self, _: Vec<Vec<u8>>) {}
 
-    unsafe fn set_segment(&self, _: *mut u8, _: usize) {} // the sink knows it
+    /// The sink knows it.
+    unsafe fn set_area(&self, _: Area, _: *mut u8, _: usize) -> Result<(), String> {
+        Ok(())
+    }
 
     fn frame_max(&self) -> usize {
         FRAME

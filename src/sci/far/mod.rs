@@ -56,7 +56,7 @@ use quiet::Quiet;
 use record::Kind;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use wire::{Lost, Sink, Wire};
+use wire::{AREAS, Lost, Sink, Wire, area_of, offset_in};
 
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
 const WARM: u32 = 1024;
@@ -108,7 +108,7 @@ pub struct Far {
     headroom: usize,
     frame_max: usize,
     regions: Regions,
-    payload: SegmentId,
+    areas: [SegmentId; AREAS],
     lanes: Box<[OnceLock<Box<Lane>>]>,
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
@@ -135,15 +135,15 @@ struct Gone {
 }
 
 impl Far {
-    /// For a node in a job of `nodes`, over `wire`. `payload` is the region that writes and reads of the wire are for. Never freed,
+    /// For a node in a job of `nodes`, over `wire`. `areas` are the regions that writes and reads of the wire are for. Never freed,
     /// because maps and threads use it until the process ends.
-    pub fn new(nodes: u32, wire: Box<dyn Wire>, payload: SegmentId) -> &'static Far {
+    pub fn new(nodes: u32, wire: Box<dyn Wire>, areas: [SegmentId; AREAS]) -> &'static Far {
         Box::leak(Box::new(Far {
             headroom: wire.headroom(),
             frame_max: wire.headroom() + wire.frame_max(),
             wire,
             regions: Regions::default(),
-            payload,
+            areas,
             lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
             warm: AtomicU32::new(0),
             quiet: Quiet::default(),
@@ -193,6 +193,11 @@ impl Far {
             stage.frame.resize(self.headroom, 0);
         }
         record::append(&mut stage.frame, id, offset, kind, parts);
+    }
+
+    /// What wires call byte `at` of a region. `None`: they do not reach it.
+    fn offset(&self, region: SegmentId, at: usize) -> Option<u64> {
+        self.areas.iter().position(|area| *area == region).map(|area| offset_in(area, at))
     }
 
     /// The most bytes of one record.
@@ -427,7 +432,8 @@ impl Sink for FarSink<'_> {
     }
 
     fn place(&self, peer: u32, offset: u64, len: usize, _write: bool) -> Option<*mut u8> {
-        self.0.regions.place(self.0.payload, peer, usize::try_from(offset).ok()?, len)
+        let (area, at) = area_of(offset)?;
+        self.0.regions.place(self.0.areas[area], peer, at, len)
     }
 
     fn lost(&self, peer: u32, why: &Lost) {

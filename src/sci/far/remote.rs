@@ -39,6 +39,11 @@ impl FarMap {
         pio::check_range(offset, len, self.len)
     }
 
+    /// What the wire calls a byte of the map.
+    fn wire_offset(&self, offset: usize) -> Result<u64, SciError> {
+        self.far.offset(self.region, self.base + offset).ok_or(SciError::NotMapped)
+    }
+
     /// What is stored lies in the map: the caller has looked.
     fn record(&self, offset: usize, kind: Kind, parts: &[&[u8]]) {
         self.far.record(self.peer, self.region, self.base + offset, kind, parts);
@@ -92,9 +97,11 @@ impl FarMap {
     /// `src` is readable for `len` bytes.
     pub unsafe fn write(&self, offset: usize, src: *const u8, len: usize) -> Result<(), SciError> {
         self.check(offset, len)?;
-        if self.region == self.far.payload && len > RECORDED {
+        if len > RECORDED
+            && let Ok(at) = self.wire_offset(offset)
+        {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(offset, (src, len), None) };
+            unsafe { self.write_at_once(at, (src, len), None) };
             if self.far.wire.is_busy() {
                 self.far.call.call(); // the wire may keep the end back
             }
@@ -115,8 +122,8 @@ impl FarMap {
     ///
     /// # Safety
     /// `src` is readable for `len` bytes.
-    unsafe fn write_at_once(&self, offset: usize, src: Readable, done: Done) {
-        let (far, at) = (self.far, (self.base + offset) as u64);
+    unsafe fn write_at_once(&self, at: u64, src: Readable, done: Done) {
+        let far = self.far;
         let mut stage = far.stage(self.peer); // held, so that no other thread posts meanwhile
         far.send_before_write(self.peer, &mut stage);
         // SAFETY: the caller promises the source.
@@ -130,7 +137,7 @@ impl FarMap {
     /// `src` is readable, as long as `lasting` says.
     pub unsafe fn put(&self, offset: usize, src: Readable, lasting: bool, done: Counter) -> Result<(), SciError> {
         self.check(offset, src.1)?;
-        let (far, at) = (self.far, (self.base + offset) as u64);
+        let (far, at) = (self.far, self.wire_offset(offset)?);
         if lasting {
             far.until(|| {
                 // SAFETY: the caller promises the source until `done` is raised.
@@ -138,7 +145,7 @@ impl FarMap {
             });
         } else {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(offset, src, Some(done)) };
+            unsafe { self.write_at_once(at, src, Some(done)) };
         }
         far.expect();
         Ok(())
@@ -150,7 +157,7 @@ impl FarMap {
     /// `to` is writable until then.
     pub unsafe fn get(&self, offset: usize, to: Writable, done: Counter) -> Result<(), SciError> {
         self.check(offset, to.1)?;
-        let (far, at) = (self.far, (self.base + offset) as u64);
+        let (far, at) = (self.far, self.wire_offset(offset)?);
         // SAFETY: the caller promises the target until `done` is raised.
         far.until(|| unsafe { far.wire.read(self.peer, at, to, done) }.unwrap_or(true));
         far.expect();

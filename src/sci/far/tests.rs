@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the wire's transfers, which nobody calls
 
 use super::record::{HEAD, Kind};
-use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use super::{Far, ONE_IN, WARM};
 use crate::sci::{Effort, SegmentId};
 use crate::sync::{AtomicU32, Ordering};
@@ -29,7 +29,9 @@ impl Wire for Counting {
         Vec::new()
     }
     fn set_peers(&self, _: Vec<Vec<u8>>) {}
-    unsafe fn set_segment(&self, _: *mut u8, _: usize) {}
+    unsafe fn set_area(&self, _: Area, _: *mut u8, _: usize) -> Result<(), String> {
+        Ok(())
+    }
     fn frame_max(&self) -> usize {
         1 << 16
     }
@@ -65,7 +67,7 @@ impl Wire for Counting {
 /// A node of four, without a thread.
 fn far() -> (&'static Far, Arc<Counts>) {
     let counts = Arc::new(Counts::default());
-    (Far::new(4, Box::new(Counting(counts.clone())), SegmentId(1)), counts)
+    (Far::new(4, Box::new(Counting(counts.clone())), [SegmentId(1), SegmentId(2)]), counts)
 }
 
 fn store(far: &Far, peer: u32) {

@@ -132,7 +132,7 @@ mod tests {
         let addresses = vec![ours.address(), theirs.address()];
         ours.set_peers(addresses.clone());
         theirs.set_peers(addresses);
-        let far = Far::new(2, Box::new(ours), SegmentId(1));
+        let far = Far::new(2, Box::new(ours), [SegmentId(1), SegmentId(2)]);
         far.start_thread(false, || ()).unwrap();
         let (came, start) = (Count(AtomicU64::new(0)), Instant::now());
         let mut sent = 0;

@@ -1,6 +1,6 @@
 //! What carries frames and bytes between nodes of different hosts: the trait [`Wire`], and what it hands to this node.
 //!
-//! A wire knows nodes by rank and memory by offsets into the segment of a node. What a frame says is not its business.
+//! A wire knows nodes by rank and memory by offsets ([`Area`]). What a frame says is not its business.
 //!
 //! Rules, for every wire:
 //! 1. Frames to one peer arrive once, whole, in the order in which they were posted.
@@ -15,6 +15,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which callers answer for
 
+use crate::sci::SciAddr;
 pub use crate::sci::adapter::{Counter, Readable, Writable};
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -22,6 +23,22 @@ use std::time::Duration;
 /// The most bytes of a [`Wire::address`]: what nodes can exchange at a time (`boot::bootstrap::LIMIT`), with a byte for the wire and one
 /// for the length.
 pub const ADDRESS: usize = 94;
+
+/// The pieces of memory of a node into which wires write, and from which they read: the client's segment, and the DECK heap.
+pub const AREAS: usize = 2;
+/// Which of them. An offset has it above its lower 48 bits.
+pub type Area = usize;
+
+/// The offset of byte `at` of an area.
+pub fn offset_in(area: Area, at: usize) -> u64 {
+    (area as u64) << SciAddr::OFFSET_BITS | at as u64
+}
+
+/// Which byte of which area an offset names. `None`: there is no such area.
+pub fn area_of(offset: u64) -> Option<(Area, usize)> {
+    let area = usize::try_from(offset >> SciAddr::OFFSET_BITS).ok().filter(|area| *area < AREAS)?;
+    Some((area, (offset & ((1 << SciAddr::OFFSET_BITS) - 1)) as usize))
+}
 
 /// How long the source of a write stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +75,12 @@ pub trait Wire: Send + Sync {
     /// The addresses of all nodes, by rank; empty for those that this wire is not for. Called once, before anything is sent.
     fn set_peers(&self, addresses: Vec<Vec<u8>>);
 
-    /// This node's segment: peers' writes and reads count offsets from `base`. Called once, before any of them.
+    /// Where `area` of this node is. Called once for each area, before any write or read of it. The error says why peers cannot
+    /// reach it; without the first area they are lost.
     ///
     /// # Safety
     /// `len` bytes at `base` are readable and writable as long as the process lives.
-    unsafe fn set_segment(&self, base: *mut u8, len: usize);
+    unsafe fn set_area(&self, area: Area, base: *mut u8, len: usize) -> Result<(), String>;
 
     /// The most bytes of a frame.
     fn frame_max(&self) -> usize;
@@ -75,13 +93,13 @@ pub trait Wire: Send + Sync {
     /// and tries again.
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
 
-    /// Writes bytes to `offset` of the segment of `peer`. False: there is no room now; see also [`Kept::Now`].
+    /// Writes bytes to `offset` of the memory of `peer`. False: there is no room now; see also [`Kept::Now`].
     ///
     /// # Safety
     /// `from` is readable as long as `kept` says.
     unsafe fn write(&self, peer: u32, offset: u64, from: Readable, kept: Kept, done: Done) -> Result<bool, Lost>;
 
-    /// Reads bytes at `offset` of the segment of `peer`. False: there is no room now, and nothing was begun.
+    /// Reads bytes at `offset` of the memory of `peer`. False: there is no room now, and nothing was begun.
     ///
     /// # Safety
     /// `to` is writable until `done` is raised.
@@ -123,7 +141,7 @@ pub trait Wire: Send + Sync {
 pub trait Sink {
     /// A frame of `peer` has come, whole.
     fn frame(&self, peer: u32, frame: &[u8]);
-    /// Where the wire may write (`write`) or read `len` bytes at `offset` of this node's segment for `peer`. `None`: there is no
+    /// Where the wire may write (`write`) or read `len` bytes at `offset` of this node's memory for `peer`. `None`: there is no
     /// such range, and the link must end.
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8>;
     /// The link to `peer` is gone. Called once for each.

@@ -211,7 +211,7 @@ fn compare(provider: &str) {
         wire.set_peers(addresses.clone());
         let base = Box::leak(vec![0u8; BUFFER].into_boxed_slice()).as_mut_ptr();
         // SAFETY: leaked.
-        unsafe { wire.set_segment(base, BUFFER) };
+        unsafe { wire.set_area(0, base, BUFFER) }.expect("registered");
         bases.push(base);
     }
     let came = [Came::default(), Came::default()];

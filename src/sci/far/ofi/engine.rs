@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // calls of libfabric with buffers of this engine
 
-use super::super::wire::Lost;
+use super::super::wire::{AREAS, Area, Lost};
 use super::bindings::{FI_MULTI_RECV, fi_cq_data_entry};
 use super::context::{Contexts, What};
 use super::fabric::{Begun, Endpoint, Look, Region};
@@ -40,8 +40,8 @@ pub struct Engine {
     pub(super) peers: Vec<Peer>,
     pub(super) me: u32,
     secret: Secret,
-    /// This node's segment as peers name it.
-    pub(super) own: Option<Segment>,
+    /// This node's areas as peers name them.
+    pub(super) own: [Option<Segment>; AREAS],
     /// Sends after writes stay behind them.
     pub(super) ordered: bool,
     /// Operations that are not complete, but receives.
@@ -80,7 +80,7 @@ impl Engine {
             peers: (0..nodes).map(|_| Peer::default()).collect(),
             me,
             secret,
-            own: None,
+            own: Default::default(),
             ordered,
             under_way: 0,
             most: sends.clamp(1, OPERATIONS),
@@ -362,26 +362,26 @@ impl Engine {
         }
     }
 
-    /// A peer tells its segment, or asks for this node's.
+    /// A peer tells an area of its own, or asks for this node's.
     fn learn(&mut self, from: u32, keys: Keys) {
-        let have = self.own.is_some();
-        let peer = &mut self.peers[from as usize];
+        let have = self.own[keys.area].is_some();
+        let area = &mut self.peers[from as usize].areas[keys.area];
         if keys.segment.is_some() {
-            peer.segment = keys.segment;
+            area.segment = keys.segment;
         }
         if keys.wants {
-            peer.waits = !have;
-            peer.keys_due |= have;
+            area.waits = !have;
+            area.keys_due |= have;
             self.is_due(from);
         }
     }
 
-    /// Asks a peer for its segment, once.
-    pub(super) fn ask(&mut self, rank: u32) {
-        let peer = &mut self.peers[rank as usize];
-        if !peer.asked {
-            peer.asked = true;
-            peer.keys_due = true;
+    /// Asks a peer for an area of its own, once.
+    pub(super) fn ask(&mut self, rank: u32, area: Area) {
+        let area = &mut self.peers[rank as usize].areas[area];
+        if !area.asked {
+            area.asked = true;
+            area.keys_due = true;
             self.is_due(rank);
             self.advance();
         }
@@ -419,14 +419,18 @@ impl Engine {
         if self.peers[rank as usize].lost.is_some() {
             return;
         }
-        if self.peers[rank as usize].keys_due {
-            let wants = self.peers[rank as usize].asked && self.peers[rank as usize].segment.is_none();
-            let keys = Keys { wants, segment: self.own.clone() };
+        for area in 0..AREAS {
+            let known = &self.peers[rank as usize].areas[area];
+            if !known.keys_due {
+                continue;
+            }
+            let wants = known.asked && known.segment.is_none();
+            let keys = Keys { area, wants, segment: self.own[area].clone() };
             let body = keys.write(&self.secret, self.me, rank);
             if !matches!(self.send(rank, Kind::Keys, &body), Ok(true)) {
                 return;
             }
-            self.peers[rank as usize].keys_due = false;
+            self.peers[rank as usize].areas[area].keys_due = false;
         }
         while let Some(frame) = self.peers[rank as usize].order.first() {
             if !matches!(self.send(rank, Kind::Frame, &frame), Ok(true)) {

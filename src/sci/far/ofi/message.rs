@@ -1,9 +1,10 @@
-//! What this wire puts before a frame, and its own message: KEYS, which tells a peer how to name this node's segment.
+//! What this wire puts before a frame, and its own message: KEYS, which tells a peer how to name an area of this node.
 //!
 //! Head, little-endian: token u64, sender's rank u32, kind and number u32 (kind in the low 8 bits). The token is made from the
 //! job's secret for one sender and one receiver. So a stranger can't make one. Who reads the network can.
-//! KEYS: flags u8, 3 zeros, count of keys u32, base u64, length u64, length of a piece u64, the keys, 32 bytes HMAC-SHA-256.
+//! KEYS: flags u8, area u8, 2 zeros, count of keys u32, base u64, length u64, length of a piece u64, the keys, 32 bytes HMAC-SHA-256.
 
+use super::super::wire::{AREAS, Area};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -13,7 +14,7 @@ pub const HEAD: usize = 16;
 pub const FRAME: usize = 8192;
 /// The most bytes of a message.
 pub const MESSAGE: usize = HEAD + FRAME;
-/// The most keys of a segment: what fits a message.
+/// The most keys of an area: what fits a message.
 pub const KEYS: usize = 512;
 
 const FIXED: usize = 32;
@@ -81,7 +82,7 @@ impl Secret {
     }
 }
 
-/// A segment as a peer must name it. Pieces but the last have `piece` bytes.
+/// An area as a peer must name it. Pieces but the last have `piece` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The address of the first byte, where the provider wants addresses; else 0.
@@ -105,9 +106,11 @@ impl Segment {
 /// The message KEYS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
+    /// Which area.
+    pub area: Area,
     /// The sender asks for the receiver's.
     pub wants: bool,
-    /// The sender's segment, if it has one yet.
+    /// The sender's own, if it has one yet.
     pub segment: Option<Segment>,
 }
 
@@ -117,12 +120,12 @@ impl Keys {
         let flags = u8::from(self.wants) | u8::from(self.segment.is_some()) << 1;
         let empty = Segment { base: 0, len: 0, piece: 0, keys: Vec::new() };
         let segment = self.segment.as_ref().unwrap_or(&empty);
-        let mut bytes = vec![flags, 0, 0, 0];
+        let mut bytes = vec![flags, self.area as u8, 0, 0];
         bytes.extend_from_slice(&(segment.keys.len() as u32).to_le_bytes());
         for word in [segment.base, segment.len, segment.piece].iter().chain(&segment.keys) {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
-        let mut mac = secret.mac("gasnet-sci ofi keys 1", from, to);
+        let mut mac = secret.mac("gasnet-sci ofi keys 2", from, to);
         mac.update(&bytes);
         bytes.extend_from_slice(&mac.finalize().into_bytes());
         bytes
@@ -131,19 +134,23 @@ impl Keys {
     /// None: not what a node with this secret writes.
     pub fn read(bytes: &[u8], secret: &Secret, from: u32, to: u32) -> Option<Keys> {
         let (body, proof) = bytes.split_at_checked(bytes.len().checked_sub(PROOF)?)?;
-        let mut mac = secret.mac("gasnet-sci ofi keys 1", from, to);
+        let mut mac = secret.mac("gasnet-sci ofi keys 2", from, to);
         mac.update(body);
         mac.verify_slice(proof).ok()?;
         let flags = *body.first()?;
         let count = u32::from_le_bytes(*body.get(4..)?.first_chunk::<4>()?) as usize;
-        if count > KEYS || body.len() != FIXED + count * 8 || flags > 3 {
+        if count > KEYS || body.len() != FIXED + count * 8 || flags > 3 || usize::from(body[1]) >= AREAS {
             return None;
         }
         let words: Vec<u64> =
             body[8..].chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
         let segment = Segment { base: words[0], len: words[1], piece: words[2], keys: words[3..].to_vec() };
         let has = flags & 2 != 0;
-        (!has || segment.is_valid()).then(|| Keys { wants: flags & 1 != 0, segment: has.then_some(segment) })
+        (!has || segment.is_valid()).then(|| Keys {
+            area: body[1].into(),
+            wants: flags & 1 != 0,
+            segment: has.then_some(segment),
+        })
     }
 }
 
@@ -152,13 +159,17 @@ mod tests {
     use super::*;
 
     fn keys() -> Keys {
-        Keys { wants: true, segment: Some(Segment { base: 4096, len: 10, piece: 4, keys: vec![7, 8, u64::MAX] }) }
+        Keys {
+            area: 1,
+            wants: true,
+            segment: Some(Segment { base: 4096, len: 10, piece: 4, keys: vec![7, 8, u64::MAX] }),
+        }
     }
 
     #[test]
     fn what_is_written_is_read() {
         let secret = Secret::new([3; 16]);
-        for keys in [keys(), Keys { wants: false, segment: None }] {
+        for keys in [keys(), Keys { area: 0, wants: false, segment: None }] {
             assert_eq!(Keys::read(&keys.write(&secret, 1, 2), &secret, 1, 2), Some(keys));
         }
         let head = Head { token: u64::MAX - 5, from: 70_000, kind: 2, number: NUMBERS - 1 };
@@ -187,9 +198,12 @@ mod tests {
     fn a_segment_must_fit_its_keys() {
         let secret = Secret::new([3; 16]);
         for (len, piece, count) in [(10, 4, 2), (10, 0, 0), (0, 0, 1), (u64::MAX, u64::MAX, 1), (10, 5, 3)] {
-            let keys = Keys { wants: false, segment: Some(Segment { base: 1, len, piece, keys: vec![1; count] }) };
+            let keys =
+                Keys { area: 0, wants: false, segment: Some(Segment { base: 1, len, piece, keys: vec![1; count] }) };
             assert_eq!(Keys::read(&keys.write(&secret, 0, 1), &secret, 0, 1), None, "{len} {piece} {count}");
         }
+        let no_area = Keys { area: AREAS, wants: true, segment: None };
+        assert_eq!(Keys::read(&no_area.write(&secret, 0, 1), &secret, 0, 1), None);
     }
 
     #[test]

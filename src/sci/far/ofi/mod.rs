@@ -33,7 +33,7 @@ mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
-use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{ADDRESS, Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -180,9 +180,9 @@ impl Wire for OfiWire {
         }
     }
 
-    unsafe fn set_segment(&self, base: *mut u8, len: usize) {
+    unsafe fn set_area(&self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
         // SAFETY: the caller's promise.
-        unsafe { self.engine.lock().set_segment(base, len) };
+        unsafe { self.engine.lock().set_area(area, base, len) }
     }
 
     fn frame_max(&self) -> usize {

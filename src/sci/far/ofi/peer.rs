@@ -1,6 +1,6 @@
 //! What the wire knows of one peer.
 
-use super::super::wire::Lost;
+use super::super::wire::{AREAS, Lost};
 use super::bindings::fi_addr_t;
 use super::message::{NUMBERS, Segment};
 use super::receive::Arrived;
@@ -11,6 +11,19 @@ const EARLY: u32 = 4096;
 /// Frames of a peer that may wait for writes before them.
 const HELD: usize = 64;
 
+/// What the wire knows of one area of a peer.
+#[derive(Default)]
+pub struct PeerArea {
+    /// Where it is, once the peer has told.
+    pub segment: Option<Segment>,
+    /// The peer was asked for it.
+    pub asked: bool,
+    /// The peer wants to know this node's, which is not set yet.
+    pub waits: bool,
+    /// The peer must be sent KEYS.
+    pub keys_due: bool,
+}
+
 #[derive(Default)]
 pub struct Peer {
     /// How libfabric names it. None: this wire is not for it.
@@ -20,14 +33,7 @@ pub struct Peer {
     pub tokens: Option<(u64, u64)>,
     /// The number of the next message to it.
     pub sent: u32,
-    /// Its segment, once it has told.
-    pub segment: Option<Segment>,
-    /// It was asked for its segment.
-    pub asked: bool,
-    /// It wants to know this node's segment, which is not set yet.
-    pub waits: bool,
-    /// It must be sent KEYS.
-    pub keys_due: bool,
+    pub areas: [PeerArea; AREAS],
     /// A transfer to or from it that has begun and of which pieces are not posted yet. Nothing else goes before them.
     pub partial: Option<usize>,
     pub turns: Turns,
@@ -37,7 +43,8 @@ pub struct Peer {
 impl Peer {
     /// True while something waits to be sent.
     pub fn is_due(&self) -> bool {
-        self.lost.is_none() && (self.keys_due || self.partial.is_some() || !self.order.held.is_empty())
+        self.lost.is_none()
+            && (self.areas.iter().any(|area| area.keys_due) || self.partial.is_some() || !self.order.held.is_empty())
     }
 }
 

@@ -84,7 +84,7 @@ pub fn works(endpoint: Endpoint) -> Result<Found, String> {
     let probe = Probe { memory: memory.0, seen: Mutex::default() };
     wire.set_peers(vec![wire.address()]);
     // SAFETY: leaked, so it is valid as long as the process lives.
-    unsafe { wire.set_segment(memory.0.cast(), BYTES) };
+    unsafe { wire.set_area(0, memory.0.cast(), BYTES) }?;
     let result = run(&wire, &probe, memory.0.wrapping_add(WORDS));
     let ordered = says && probe.seen.lock().overtaken == 0;
     let result = result.and_then(|()| shows(&wire, &probe));

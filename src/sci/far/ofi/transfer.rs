@@ -1,8 +1,8 @@
-//! Writes and reads of peers' segments, in pieces: no piece is longer than the provider allows, none spans two registrations.
+//! Writes and reads of peers' areas, in pieces: no piece is longer than the provider allows, none spans two registrations.
 
 #![allow(unsafe_code)] // memory that the provider reads and writes
 
-use super::super::wire::{Done, Kept, Lost, Readable, Writable};
+use super::super::wire::{Area, Done, Kept, Lost, Readable, Writable, area_of};
 use super::context::What;
 use super::engine::Engine;
 use super::fabric::{Begun, Target};
@@ -53,31 +53,32 @@ pub enum Written {
 }
 
 impl Engine {
-    /// Registers this node's segment.
+    /// Registers an area of this node.
     ///
     /// # Safety
-    /// As [`super::super::wire::Wire::set_segment`].
-    pub unsafe fn set_segment(&mut self, base: *mut u8, len: usize) {
+    /// As [`super::super::wire::Wire::set_area`].
+    pub unsafe fn set_area(&mut self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
         // SAFETY: the caller's promise.
         match unsafe { self.register(base, len) } {
-            Ok(segment) => self.own = Some(segment),
+            Ok(segment) => self.own[area] = Some(segment),
             Err(why) => {
                 for rank in 0..self.peers.len() as u32 {
-                    if self.peers[rank as usize].address.is_some() {
+                    if area == 0 && self.peers[rank as usize].address.is_some() {
                         self.lose(rank, why.clone());
                     }
                 }
-                return;
+                return Err(why);
             }
         }
         for rank in 0..self.peers.len() as u32 {
-            let peer = &mut self.peers[rank as usize];
-            if std::mem::take(&mut peer.waits) {
-                peer.keys_due = true;
+            let known = &mut self.peers[rank as usize].areas[area];
+            if std::mem::take(&mut known.waits) {
+                known.keys_due = true;
                 self.is_due(rank);
             }
         }
         self.advance();
+        Ok(())
     }
 
     /// # Safety
@@ -86,7 +87,7 @@ impl Engine {
         let address = if self.endpoint.traits.virtual_addresses { base as u64 } else { 0 };
         let mut piece = len.min(self.longest_region).next_multiple_of(4096);
         loop {
-            self.regions.clear();
+            let before = self.regions.len(); // of another area
             let mut failed = None;
             let mut at = 0;
             while at < len && failed.is_none() {
@@ -96,16 +97,16 @@ impl Engine {
                 at += piece;
             }
             let Some(error) = failed else {
-                let keys = self.regions.iter().map(|region| region.key).collect();
+                let keys = self.regions[before..].iter().map(|region| region.key).collect();
                 return Ok(Segment { base: address, len: len as u64, piece: piece as u64, keys });
             };
+            self.regions.truncate(before);
             let half = (piece / 2).next_multiple_of(4096);
             if half < LEAST_PIECE || len.div_ceil(half) > KEYS {
                 let why = self.endpoint.error(error);
-                self.regions.clear();
                 return Err(format!(
-                    "this node's segment of {len} bytes can't be registered: fi_mr_reg: {why}; a larger limit of locked \
-                     memory (ulimit -l) or a smaller GASNET_MAX_SEGSIZE may help"
+                    "memory of {len} bytes can't be registered: fi_mr_reg: {why}; a larger limit of locked memory (ulimit -l), a \
+                     smaller GASNET_MAX_SEGSIZE or GASNET_SCI_DECK_HEAP may help"
                 ));
             }
             piece = half;
@@ -181,17 +182,20 @@ impl Engine {
         Ok(self.begin(Transfer::new(from, to, len, offset, done))?.is_some())
     }
 
-    /// False: the peer's segment is not known yet, or something goes before.
+    /// False: the peer's area is not known yet, or something goes before.
     fn may_begin(&mut self, rank: u32, offset: u64, len: usize) -> Result<bool, Lost> {
         let full = self.under_way >= self.most;
         let peer = self.peer(rank)?;
-        let Some(segment) = &peer.segment else {
-            self.ask(rank);
+        let Some((area, at)) = area_of(offset) else {
+            return Err(Lost(format!("{offset} is in no memory of node {rank}")));
+        };
+        let Some(segment) = &peer.areas[area].segment else {
+            self.ask(rank, area);
             return Ok(false);
         };
-        if offset.checked_add(len as u64).is_none_or(|end| end > segment.len) {
+        if (at as u64).checked_add(len as u64).is_none_or(|end| end > segment.len) {
             let all = segment.len;
-            return Err(Lost(format!("{len} bytes at {offset} are not in the segment of node {rank}, of {all} bytes")));
+            return Err(Lost(format!("{len} bytes at {at} are not in the memory of node {rank}, of {all} bytes")));
         }
         Ok(peer.partial.is_none() && !full)
     }
@@ -248,8 +252,9 @@ impl Engine {
             let transfer = &self.transfers[i];
             let (rank, is_write, delivered) = (transfer.peer, transfer.is_write, transfer.delivered);
             let peer = &self.peers[rank as usize];
-            let (Some(segment), Some(address)) = (&peer.segment, peer.address) else { return Ok(false) };
-            let offset = transfer.offset + transfer.begun as u64;
+            let Some((area, at)) = area_of(transfer.offset) else { return Ok(false) }; // `may_begin` has looked
+            let (Some(segment), Some(address)) = (&peer.areas[area].segment, peer.address) else { return Ok(false) };
+            let offset = (at + transfer.begun) as u64;
             let (number, inside) = (offset / segment.piece, offset % segment.piece);
             let left = usize::try_from(segment.piece - inside).unwrap_or(usize::MAX);
             let len = (transfer.len - transfer.begun).min(left).min(self.endpoint.traits.longest);

@@ -36,7 +36,7 @@ mod stream;
 mod tests;
 
 use super::seal::CIPHER;
-use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
@@ -357,7 +357,10 @@ impl Wire for Tcp {
         let _ = self.book.set(book); // once
     }
 
-    unsafe fn set_segment(&self, _base: *mut u8, _len: usize) {} // the sink says where bytes go
+    /// The sink says where bytes go.
+    unsafe fn set_area(&self, _area: Area, _base: *mut u8, _len: usize) -> Result<(), String> {
+        Ok(())
+    }
 
     fn frame_max(&self) -> usize {
         input::FRAME_MAX

@@ -36,7 +36,7 @@ mod sending;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -339,7 +339,10 @@ impl Wire for Udp {
         let _ = self.book.set(Book::read(&addresses)); // once
     }
 
-    unsafe fn set_segment(&self, _base: *mut u8, _len: usize) {} // the sink says where bytes go
+    /// The sink says where bytes go.
+    unsafe fn set_area(&self, _area: Area, _base: *mut u8, _len: usize) -> Result<(), String> {
+        Ok(())
+    }
 
     fn frame_max(&self) -> usize {
         FRAME

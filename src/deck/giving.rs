@@ -1,0 +1,200 @@
+//! The giver's side of messages that go to nodes of other hosts: where the owner has a place for a message (`places`), the network writes the
+//! message's own memory there. So it is copied on neither side.
+//!
+//! | | the giver | the owner |
+//! |---|---|---|
+//! | 1 | takes the credits, asks with `PLACE` | |
+//! | 2 | | answers with a place (`PLACED`) |
+//! | 3 | has the network write there, and waits until all bytes are in place | |
+//! | 4 | says so (`CAME`) | puts the message into the box |
+//!
+//! Rules:
+//! 1. Up to the answer the call may end because its time is over. Then the giver gives the place back when the answer comes, and has its
+//!    credits from then on. So what timed out is never delivered.
+//! 2. Once bytes are on their way the message is delivered, however long that takes. The call waits for it, so the order of what a thread
+//!    sends stays.
+//!
+//! Must not know: what carries the bytes.
+
+#![allow(unsafe_code)] // memory of a message, while the network reads it
+
+use super::engine::{Deck, Handle};
+use super::message::Message;
+use super::messages::{self, Where};
+use super::owner::Credit;
+use super::state::Due;
+use super::waiting::Key;
+use super::{BoxId, Failure, Outcome, Until};
+use crate::am::corrupt::corrupt;
+use crate::base::error::Error;
+use crate::deck::heap::UNIT;
+use crate::sci::Adapter;
+use crate::sci::adapter::{Counter, Readable};
+use crate::sync::{AtomicU64, Ordering};
+use crate::verbs::Flags;
+use std::collections::HashMap;
+
+/// How bytes get into heaps of nodes of other hosts.
+pub trait Network: Send + Sync {
+    /// The heap of `node` is reached so.
+    fn reaches(&self, node: u32) -> bool;
+
+    /// Writes to `offset` of the heap of `node`, and raises `done` when all bytes are there. Runs no handlers.
+    ///
+    /// # Safety
+    /// `from` is readable, and stays as it is, until then.
+    unsafe fn write(&self, node: u32, offset: usize, from: Readable, done: Counter) -> Result<(), Error>;
+}
+
+/// A message that is being given.
+struct Gift {
+    id: BoxId,
+    sender: u32,
+    spent: Credit,
+    len: usize,
+    /// The owner's answer.
+    place: Option<Where>,
+    /// The call has ended before the answer came.
+    is_given_up: bool,
+}
+
+/// The gifts of this node that have no end yet.
+#[derive(Default)]
+pub(super) struct Gifts {
+    all: HashMap<u32, Gift>,
+    last: u32,
+    /// Words that the network raises, free to be used again. They live for ever.
+    counters: Vec<Counter>,
+}
+
+impl Gifts {
+    fn begin(&mut self, gift: Gift) -> u32 {
+        loop {
+            self.last = self.last.wrapping_add(1);
+            if let std::collections::hash_map::Entry::Vacant(place) = self.all.entry(self.last) {
+                place.insert(gift);
+                return self.last;
+            }
+        }
+    }
+
+    fn place(&self, number: u32) -> Option<Where> {
+        self.all.get(&number)?.place
+    }
+
+    /// How many there are.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+}
+
+impl<A: Adapter> Deck<A> {
+    /// A given message of `len` bytes goes to `node` so: it is on another host, the message is long, and the call may wait.
+    pub(super) fn gives_in_place(&self, node: u32, len: usize, until: Until) -> bool {
+        len >= self.limit
+            && !matches!(until, Until::Now)
+            && self.network.as_ref().is_some_and(|network| network.reaches(node))
+    }
+
+    /// Gives `message` to a box of a node of another host. Its memory is free then.
+    pub(super) fn give_in_place(&self, handle: Handle, message: &mut Message, until: Until) -> Outcome<()> {
+        let (id, len) = (handle.id, message.size);
+        let spent = self.pay(handle, len, until)?;
+        let gift = Gift { id, sender: handle.sender, spent, len, place: None, is_given_up: false };
+        let number = self.with(|state| state.gifts.begin(gift));
+        if let Err(failure) = self.send(until, |flags| messages::place(self, id, number, len, flags)) {
+            self.with(|state| state.gifts.all.remove(&number));
+            return self.delivered(handle, spent, Err(failure));
+        }
+        let place = self.await_place(number, until)?;
+        let sent = match place {
+            Where::At(at) => self.write_there(id, number, at, message),
+            Where::Pieces => self.deliver(id, message, until),
+            Where::Gone => Err(self.why_gone(id)),
+        };
+        self.delivered(handle, spent, sent)
+    }
+
+    /// The answer of the owner. If the time is over first, the gift ends by itself, later (rule 1).
+    fn await_place(&self, number: u32, until: Until) -> Outcome<Where> {
+        let look = || Ok(self.with(|state| state.gifts.place(number)));
+        let waited = self.wait(&[Key::Gift(number)], until.for_an_answer(), look);
+        self.with(|state| {
+            let all = &mut state.gifts.all;
+            // It may have come since the last look.
+            if let Some(place) = all.get(&number).and_then(|gift| gift.place) {
+                all.remove(&number);
+                return Ok(place);
+            }
+            if let Some(gift) = all.get_mut(&number) {
+                gift.is_given_up = true;
+            }
+            waited
+        })
+    }
+
+    fn write_there(&self, id: BoxId, number: u32, at: usize, message: &mut Message) -> Outcome<()> {
+        let Some(network) = &self.network else { return Err(Failure::Peer) }; // `gives_in_place` has looked
+        let kept = self.with(|state| state.gifts.counters.pop());
+        let done = kept.unwrap_or_else(|| Box::leak(Box::new(AtomicU64::new(0))));
+        let before = done.load(Ordering::Relaxed); // Relaxed: nobody else has it
+        let from = (message.at().cast_const(), message.size);
+        // SAFETY: the message's memory. The wait below ends when the network is done with it; else the memory is leaked.
+        unsafe { network.write(id.owner.into(), at, from, done) }?;
+        // ORDERING: Acquire ↔ Release of who raises it: the bytes are in place, and the memory is free.
+        let look = || Ok((done.load(Ordering::Acquire) != before).then_some(()));
+        if look()?.is_none()
+            && self.wait(&[], Until::Forever, look).is_err()
+        {
+            // `deck_done` has come before. Nobody receives the message any more, but the network still has its memory.
+            std::mem::forget(std::mem::take(&mut message.storage));
+            return Ok(());
+        }
+        self.with(|state| state.gifts.counters.push(done));
+        messages::came(self, id, number, true, Flags::NONE)?;
+        Self::count(&self.placed, message.size);
+        Ok(())
+    }
+
+    /// The owner, on node `from`, has answered about this gift.
+    pub(super) fn placed(&self, from: u32, number: u32, place: Where) {
+        let given_up = self.with(|state| {
+            let gift = state.gifts.all.get_mut(&number)?;
+            if let Where::At(at) = place {
+                let end = at.checked_add(gift.len).filter(|end| *end <= self.heap_len() && at.is_multiple_of(UNIT));
+                end?;
+            }
+            let is_expected = u32::from(gift.id.owner) == from && gift.place.is_none();
+            is_expected.then(|| {
+                gift.place = Some(place);
+                gift.is_given_up.then_some(gift.id)
+            })
+        });
+        match given_up {
+            Some(None) => self.waiting.wake(Key::Gift(number)),
+            Some(Some(id)) => self.owe(from, Due::NoGift(id, number)),
+            None => corrupt(from, "place that was not asked for, or outside its heap"),
+        }
+    }
+
+    /// A gift that was given up ends, now that its answer is here: the owner gets its place back, and this node its credits. False: there is no room
+    /// for the message.
+    pub(super) fn end_gift(&self, id: BoxId, number: u32) -> Result<bool, Error> {
+        let is_placed = matches!(self.with(|state| state.gifts.place(number)), Some(Where::At(_)));
+        if is_placed && !messages::came(self, id, number, false, Flags::IMMEDIATE)? {
+            return Ok(false);
+        }
+        let ended = self.with(|state| {
+            let gift = state.gifts.all.remove(&number)?;
+            Some((gift.sender, state.post_ended(gift.sender, gift.spent)))
+        });
+        if let Some((sender, farewell)) = ended {
+            if let Some(id) = farewell {
+                self.due(Due::Forgot(id));
+            }
+            self.waiting.wake_all(Key::Sender(sender));
+        }
+        Ok(true)
+    }
+}
