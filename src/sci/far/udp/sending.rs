@@ -2,10 +2,8 @@
 //!
 //! Must not know: what a datagram says.
 
-#![allow(unsafe_code)] // memory of clients, until it is acknowledged
-
+use super::Udp;
 use super::contact::{Path, Peer};
-use super::{HEAD, Udp};
 use crate::os::{sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
@@ -37,18 +35,13 @@ impl Udp {
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), batch, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
-            let len = HEAD + datagram.own.len() + datagram.theirs.map_or(0, |memory| memory.len);
+            let len = datagram.len();
             if !batch.takes(len) {
                 self.put_out(path, batch, now);
             }
             batch.each = if batch.count == 0 { len } else { batch.each };
             batch.count += 1;
-            batch.bytes.extend_from_slice(&datagram.head);
-            batch.bytes.extend_from_slice(datagram.own);
-            if let Some(memory) = datagram.theirs {
-                // SAFETY: it is readable until the packet is acknowledged, as the wire's callers promise.
-                batch.bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
-            }
+            datagram.put(&mut batch.bytes);
         }
         self.put_out(path, batch, now);
     }
