@@ -144,9 +144,7 @@ impl<A: Adapter> Deck<A> {
         unsafe { network.write(id.owner.into(), at, from, done) }?;
         // ORDERING: Acquire ↔ Release of who raises it: the bytes are in place, and the memory is free.
         let look = || Ok((done.load(Ordering::Acquire) != before).then_some(()));
-        if look()?.is_none()
-            && self.wait(&[], Until::Forever, look).is_err()
-        {
+        if look()?.is_none() && self.wait(&[], Until::Forever, look).is_err() {
             // `deck_done` has come before. Nobody receives the message any more, but the network still has its memory.
             std::mem::forget(std::mem::take(&mut message.storage));
             return Ok(());

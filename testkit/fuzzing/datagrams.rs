@@ -1,14 +1,19 @@
-//! Datagrams of a peer that knows the job's secret and says what it likes, to a link that works meanwhile.
+//! Datagrams of a peer that knows the job's secret and says what it likes, to a link that works meanwhile. If the link is protected, of
+//! strangers as well, who repeat and change what the peer has said, and make up messages of the exchange of keys.
 
 #![allow(unsafe_code)] // memory that peers read and write
 
 use super::Input;
 use super::far::{MAY, Node, PEER, memory};
 use crate::sci::LocalMap;
-use crate::sci::far::udp::head::{HEAD, Head, Kind};
+use crate::sci::far::seal::epoch::Secret;
+use crate::sci::far::seal::exchange::Secrets;
+use crate::sci::far::udp::guard::Guard;
+use crate::sci::far::udp::head::{self, Head, Kind};
 use crate::sci::far::udp::link::Link;
 use crate::sci::far::udp::mode::Mode;
 use crate::sci::far::udp::pipe::Terms;
+use crate::sci::far::wire::Sink;
 use crate::sync::AtomicU64;
 
 /// What checksums begin with.
@@ -21,7 +26,8 @@ const KEPT: usize = 9 << 20;
 pub(super) fn run(input: &mut Input<'_>) {
     static DONE: AtomicU64 = AtomicU64::new(0);
     let node = Node(memory());
-    let mode = if input.u8() & 1 == 0 { Mode::NORMAL } else { Mode::SEED };
+    let how = input.u8();
+    let mode = if how & 1 == 0 { Mode::NORMAL } else { Mode::SEED };
     let first = if mode.is_seed { 0 } else { FIRST };
     let (peer, window, dead) = (PEER, 64, 10_000_000);
     let terms = Terms {
@@ -38,6 +44,17 @@ pub(super) fn run(input: &mut Input<'_>) {
         contact: 60_000_000,
     };
     let mut link = Link::new(terms, 0);
+    let mut peers = None;
+    if how & 2 != 0 {
+        // 4: nobody answers the exchange.
+        let guard = |send, receive| {
+            let guard = Guard::new([7; 16], mode, 1, 0).expect("who asks needs no random bytes");
+            let [send, receive] = [send, receive].map(|from| Secret::known([from; 32]));
+            if how & 4 == 0 { guard.with_keys(&Secrets { send, receive }) } else { guard }
+        };
+        link.pipe().protect(guard(0, 1));
+        peers = Some(guard(1, 0));
+    }
     let mut room = vec![0xA5u8; 1024];
     let place = room.as_mut_ptr();
     let from = node.0.maps[0].ptr(MAY.start);
@@ -66,21 +83,26 @@ pub(super) fn run(input: &mut Input<'_>) {
                     delay,
                     time,
                 };
-                let body = input.bytes();
-                let mut bytes = [0; HEAD];
-                head.write(SEEDS[1], &mut bytes, &[body]);
-                if link.on_datagram(now, &[&bytes[..], body].concat(), PEER, &node).is_err() {
+                let mut datagram = datagram(&head, input.bytes(), peers.as_mut());
+                let copy = datagram.clone();
+                if link.on_datagram(now, &mut datagram, PEER, &node).is_err() {
                     break;
+                }
+                if peers.is_some() {
+                    stranger(&mut link, now, copy, input, &node);
                 }
             }
         }
         link.pipe().on_timer(now);
         let mut sent = 0;
         while let Some(datagram) = link.pipe().next(now) {
-            assert!(
-                Head::read(&[&datagram.head[..], datagram.own].concat(), SEEDS[0]).is_some()
-                    || datagram.theirs.is_some()
-            );
+            let mut bytes = Vec::new();
+            datagram.put(&mut bytes);
+            let is_good = match &mut peers {
+                Some(guard) if !head::makes_keys(&bytes) => guard.open(&mut bytes).is_ok(),
+                peers => Head::read(&bytes, peers.is_some(), SEEDS[0]).is_some(),
+            };
+            assert!(is_good);
             sent += 1;
             assert!(sent < 20_000, "it never ends");
         }
@@ -88,6 +110,29 @@ pub(super) fn run(input: &mut Input<'_>) {
     }
     node.0.check();
     assert!(room[..256].iter().chain(&room[256 + 200..]).all(|byte| *byte == 0xA5), "data outside its place");
+}
+
+/// A datagram as the peer sends it. Without keys it is a message of the exchange, with any bytes.
+fn datagram(head: &Head, body: &[u8], guard: Option<&mut Guard>) -> Vec<u8> {
+    let Some(guard) = guard else { return [&head.write(false, SEEDS[1], &[body])[..], body].concat() };
+    let Some(seal) = guard.seal() else {
+        let kind = [Kind::Ask, Kind::Offer, Kind::Answer][body.len() % 3];
+        return [&Head { kind, ..*head }.write(true, SEEDS[1], &[body])[..], body].concat();
+    };
+    let (bytes, mut body) = (seal.head(head), body.to_vec());
+    let tag = seal.seal(&bytes, &mut body).expect("its number is new");
+    [&bytes[..], &body, &tag].concat()
+}
+
+/// What has come comes again, changed or not: it is refused.
+fn stranger(link: &mut Link, now: u64, mut datagram: Vec<u8>, input: &mut Input<'_>, node: &dyn Sink) {
+    let before = link.pipe().counts().damaged;
+    let bit = input.below(16 * datagram.len());
+    if let Some(byte) = datagram.get_mut(bit / 8) {
+        *byte ^= 1 << (bit % 8);
+    }
+    assert!(link.on_datagram(now, &mut datagram, PEER, node).is_ok());
+    assert_eq!(link.pipe().counts().damaged, before + 1);
 }
 
 fn kind(byte: u8) -> Kind {

@@ -16,6 +16,14 @@ pub const NUMBERS: u64 = 1 << 20;
 /// The secret of a direction, from which its keys come.
 pub struct Secret(pub(super) [u8; 32]);
 
+#[cfg(any(test, fuzzing))]
+impl Secret {
+    /// One that a test makes up.
+    pub fn known(bytes: [u8; 32]) -> Secret {
+        Secret(bytes)
+    }
+}
+
 /// HMAC-SHA-256. No length of a key is wrong.
 pub(super) fn derive(secret: &[u8], what: &[u8]) -> [u8; 32] {
     Hmac::<Sha256>::new_from_slice(secret).map_or([0; 32], |mac| mac.chain_update(what).finalize().into_bytes().into())

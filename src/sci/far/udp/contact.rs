@@ -2,12 +2,14 @@
 //!
 //! Must not know: what is carried.
 
+use super::guard::Guard;
 use super::link::{DATAGRAM, Link};
 use super::pipe::Terms;
 use super::sending::{Batch, is_too_long};
 use super::{HEAD, Udp};
 use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
+use crate::sci::far::seal::TAG;
 use crate::sci::far::wire::Lost;
 use socket2::SockAddr;
 use std::io;
@@ -64,13 +66,20 @@ impl Udp {
             first: if self.mode.is_seed { 0 } else { sys::random() as u32 },
             seeds: [self.seed(self.me, rank), self.seed(rank, self.me)],
             window: room.clamp(8, self.mode.window as usize) as u16,
-            most: most - HEAD,
+            most: most - HEAD - if self.is_protected { TAG } else { 0 },
             dead: self.silence.as_micros() as u64,
             contact: self.contact.as_micros() as u64,
         };
         let now = self.now();
+        let mut link = Link::new(terms, now);
+        let mut lost = lost;
+        match self.is_protected.then(|| Guard::new(self.secret, self.mode, self.me, rank)) {
+            Some(Ok(guard)) => link.pipe().protect(guard),
+            Some(Err(why)) => lost = Some(self.report(rank, format!("no keys: what this node says {why}"))),
+            None => {}
+        }
         let mut peer = Peer {
-            link: Link::new(terms, now),
+            link,
             ways,
             path: None,
             is_sure: false,

@@ -17,6 +17,9 @@
 //! The checksum is CRC32C of the datagram, with 0 in its place, begun with a number that only nodes of the job know, and that is another
 //! one for each pair and direction. It finds damage; it keeps out nobody who has read the memory of a node.
 //!
+//! A protected link has a version of its own. What is sealed has a number of its own in the place of the job's, no checksum, and the tag at
+//! its end; the head can be read, and not changed. What makes the keys (ASK, OFFER, ANSWER) looks like an unprotected datagram.
+//!
 //! Must not know: what packets carry.
 
 /// Bytes of a head.
@@ -24,8 +27,8 @@ pub const HEAD: usize = 48;
 /// Where the checksum is.
 const SUM: usize = 40;
 const MAGIC: [u8; 2] = *b"GU";
-/// Raise it for a change that older libraries would not understand.
-const VERSION: u8 = 1;
+/// Raise both for a change that older libraries would not understand: the version of what is not protected, and of what is.
+const VERSIONS: [u8; 2] = [1, 2];
 
 /// What a datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +46,22 @@ pub enum Kind {
     Ping = 5,
     /// Seed mode: a packet was refused. All that are under way are sent again.
     Nack = 6,
+    /// Protected links: the node of the higher rank asks for an OFFER.
+    Ask = 7,
+    /// The first message of the exchange of keys.
+    Offer = 8,
+    /// The second one.
+    Answer = 9,
+}
+
+impl Kind {
+    const ALL: [Kind; 9] =
+        [Kind::Hello, Kind::Data, Kind::Ack, Kind::Busy, Kind::Ping, Kind::Nack, Kind::Ask, Kind::Offer, Kind::Answer];
+
+    /// It makes keys, so it is not sealed.
+    pub fn makes_keys(self) -> bool {
+        self as u8 >= Kind::Ask as u8
+    }
 }
 
 /// A head.
@@ -71,10 +90,11 @@ pub struct Head {
 }
 
 impl Head {
-    /// Writes the head in front of `body` parts, with the checksum of all.
-    pub fn write(&self, seed: u32, into: &mut [u8; HEAD], body: &[&[u8]]) {
+    /// The head without a checksum.
+    pub fn bytes(&self, is_protected: bool) -> [u8; HEAD] {
+        let mut into = [0; HEAD];
         into[..2].copy_from_slice(&MAGIC);
-        into[2..4].copy_from_slice(&[VERSION, self.kind as u8]);
+        into[2..4].copy_from_slice(&[VERSIONS[usize::from(is_protected)], self.kind as u8]);
         into[4..12].copy_from_slice(&self.job.to_le_bytes());
         let words = [self.incarnation, self.from, self.sequence, self.acknowledged];
         for (word, place) in words.iter().zip(into[12..28].chunks_exact_mut(4)) {
@@ -83,45 +103,55 @@ impl Head {
         into[28..36].copy_from_slice(&self.ahead.to_le_bytes());
         into[36..38].copy_from_slice(&self.window.to_le_bytes());
         into[38..40].copy_from_slice(&self.delay.to_le_bytes());
-        into[SUM..SUM + 4].fill(0);
         into[44..48].copy_from_slice(&self.time.to_le_bytes());
-        let sum = body.iter().fold(crc32c::crc32c_append(seed, into), |sum, part| crc32c::crc32c_append(sum, part));
-        into[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
+        into
     }
 
-    /// The head of a datagram and what is behind it. `None`: it is none of this version, or damaged. Only the sender's rank, which
-    /// [`rank`] tells, says which seed is right.
-    pub fn read(datagram: &[u8], seed: u32) -> Option<(Head, &[u8])> {
-        let (head, body) = datagram.split_first_chunk::<HEAD>()?;
+    /// The head in front of `body` parts, with the checksum of all.
+    pub fn write(&self, is_protected: bool, seed: u32, body: &[&[u8]]) -> [u8; HEAD] {
+        let mut into = self.bytes(is_protected);
+        let sum = body.iter().fold(crc32c::crc32c_append(seed, &into), |sum, part| crc32c::crc32c_append(sum, part));
+        into[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
+        into
+    }
+
+    /// What the head of a link that is protected or not says. Nobody has checked whether it is true.
+    pub fn look(head: &[u8; HEAD], is_protected: bool) -> Option<Head> {
         let word = |at: usize| head[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
         let long = |at: usize| head[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
         let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        let mut plain = *head;
-        plain[SUM..SUM + 4].fill(0);
-        let sum = crc32c::crc32c_append(crc32c::crc32c_append(seed, &plain), body);
-        let kinds = [Kind::Hello, Kind::Data, Kind::Ack, Kind::Busy, Kind::Ping, Kind::Nack];
-        let kind = kinds.into_iter().find(|kind| *kind as u8 == head[3])?;
-        (head[..2] == MAGIC && head[2] == VERSION && sum == word(SUM)).then_some((
-            Head {
-                kind,
-                job: long(4),
-                incarnation: word(12),
-                from: word(16),
-                sequence: word(20),
-                acknowledged: word(24),
-                ahead: long(28),
-                window: short(36),
-                delay: short(38),
-                time: word(44),
-            },
-            body,
-        ))
+        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == head[3])?;
+        (head[..2] == MAGIC && head[2] == VERSIONS[usize::from(is_protected)]).then(|| Head {
+            kind,
+            job: long(4),
+            incarnation: word(12),
+            from: word(16),
+            sequence: word(20),
+            acknowledged: word(24),
+            ahead: long(28),
+            window: short(36),
+            delay: short(38),
+            time: word(44),
+        })
+    }
+
+    /// The head of a datagram and what is behind it. `None`: it is none of such a link, or damaged. Only the sender's rank, which
+    /// [`rank`] tells, says which seed is right.
+    pub fn read(datagram: &[u8], is_protected: bool, seed: u32) -> Option<(Head, &[u8])> {
+        let (bytes, body) = datagram.split_first_chunk::<HEAD>()?;
+        let head = Head::look(bytes, is_protected)?;
+        (head.write(is_protected, seed, &[body]) == *bytes).then_some((head, body))
     }
 }
 
 /// The rank that a datagram says it comes from, of which nothing is checked yet; `None`: it is too short.
 pub fn rank(datagram: &[u8]) -> Option<u32> {
     datagram.get(16..20)?.first_chunk().map(|four| u32::from_le_bytes(*four))
+}
+
+/// Whether a datagram of a protected link makes keys, so that it is not sealed.
+pub fn makes_keys(datagram: &[u8]) -> bool {
+    datagram.get(3).is_some_and(|kind| *kind >= Kind::Ask as u8)
 }
 
 #[cfg(test)]
@@ -145,20 +175,18 @@ mod tests {
 
     #[test]
     fn a_head_comes_back_as_it_was_and_any_flipped_bit_is_seen() {
-        let mut datagram = vec![0; HEAD];
         let (first, second) = ([1u8, 2, 3], [4u8; 100]);
-        head().write(7, datagram.first_chunk_mut().unwrap(), &[&first, &second]);
-        datagram.extend_from_slice(&first);
-        datagram.extend_from_slice(&second);
-        assert_eq!(Head::read(&datagram, 7), Some((head(), &datagram[HEAD..])));
-        assert_eq!((Head::read(&datagram, 8), rank(&datagram)), (None, Some(3)));
+        let mut datagram = [&head().write(false, 7, &[&first, &second])[..], &first, &second].concat();
+        assert_eq!(Head::read(&datagram, false, 7), Some((head(), &datagram[HEAD..])));
+        assert_eq!((Head::read(&datagram, false, 8), rank(&datagram)), (None, Some(3)));
+        assert_eq!(Head::read(&datagram, true, 7), None);
         for bit in 0..8 * datagram.len() {
             datagram[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Head::read(&datagram, 7), None, "bit {bit}");
+            assert_eq!(Head::read(&datagram, false, 7), None, "bit {bit}");
             datagram[bit / 8] ^= 1 << (bit % 8);
         }
         for len in 0..datagram.len() {
-            assert_eq!(Head::read(&datagram[..len], 7), None, "{len} bytes");
+            assert_eq!(Head::read(&datagram[..len], false, 7), None, "{len} bytes");
         }
     }
 }

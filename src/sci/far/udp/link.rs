@@ -267,7 +267,7 @@ impl Link {
     }
 
     /// A datagram of the peer's has come. The error says what is wrong with it.
-    pub fn on_datagram(&mut self, now: u64, datagram: &[u8], peer: u32, sink: &dyn Sink) -> Result<(), String> {
+    pub fn on_datagram(&mut self, now: u64, datagram: &mut [u8], peer: u32, sink: &dyn Sink) -> Result<(), String> {
         let mut taker = Taker { rest: &mut self.rest, peer, sink, wrong: None };
         self.pipe.on_datagram(now, datagram, &mut taker);
         if let Some(wrong) = taker.wrong {

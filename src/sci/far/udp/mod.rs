@@ -6,6 +6,7 @@
 //! | `head` | the head of a datagram |
 //! | `pace` | round trips and congestion |
 //! | `outbox`, `inbox` | the sending and the receiving half |
+//! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
 //! | `contact` | a peer, its addresses, which is tried when |
@@ -25,6 +26,7 @@
 
 mod contact;
 mod faults;
+pub mod guard;
 pub mod head;
 pub mod inbox;
 pub mod link;
@@ -80,6 +82,7 @@ pub struct Udp {
     secret: [u8; 16],
     incarnation: u32,
     mode: Mode,
+    is_protected: bool,
     card: Card,
     sockets: Vec<UdpSocket>,
     epoll: Epoll,
@@ -129,6 +132,7 @@ impl Udp {
             secret,
             incarnation: sys::random() as u32,
             mode,
+            is_protected: false,
             card,
             sockets,
             epoll,
@@ -150,6 +154,11 @@ impl Udp {
     /// With other times after which a peer counts as lost: when it is silent, and before it has said anything.
     pub fn with_times(self, silence: Duration, contact: Duration) -> Udp {
         Udp { silence, contact, ..self }
+    }
+
+    /// With keys of each pair's own, by which everything is sealed, or without.
+    pub fn with_protection(self, is_protected: bool) -> Udp {
+        Udp { is_protected, ..self }
     }
 
     /// With faults on wish.
@@ -243,7 +252,7 @@ impl Udp {
                 let Some(came) = udp::receive(socket, &mut at.room) else { break };
                 has_come = true;
                 at.used |= bit;
-                self.take(number, came.from, at.room[..came.len].chunks(came.each), sink);
+                self.take(number, came.from, at.room[..came.len].chunks_mut(came.each), sink);
                 if !thorough && came.len <= came.each {
                     break;
                 }
@@ -253,7 +262,13 @@ impl Udp {
     }
 
     /// Datagrams from one address.
-    fn take<'a>(&self, socket: usize, from: SocketAddr, datagrams: impl Iterator<Item = &'a [u8]>, sink: &dyn Sink) {
+    fn take<'a>(
+        &self,
+        socket: usize,
+        from: SocketAddr,
+        datagrams: impl Iterator<Item = &'a mut [u8]>,
+        sink: &dyn Sink,
+    ) {
         if self.book.get().is_none() {
             return; // a peer has met the others earlier; what it says comes again
         }
@@ -264,7 +279,7 @@ impl Udp {
             };
             // Whoever does not know the job's secret makes no link.
             if self.peers[rank as usize].get().is_none()
-                && head::Head::read(datagram, self.seed(rank, self.me)).is_none()
+                && head::Head::read(datagram, self.is_protected, self.seed(rank, self.me)).is_none()
             {
                 continue;
             }
@@ -281,9 +296,9 @@ impl Udp {
             let now = self.now();
             if let Err(why) = peer.link.on_datagram(now, datagram, rank, sink) {
                 peer.lost = Some(self.report(rank, format!("at {} {why}", net::shown(from))));
-            } else if !peer.is_sure && peer.link.pipe().is_open() {
+            } else if !peer.is_sure && peer.link.pipe().is_met() {
                 peer.path = Some(Path { socket, to: from.into(), shown: from });
-                peer.is_sure = true;
+                peer.is_sure = peer.link.pipe().is_open();
             }
         }
         if let Some((rank, peer)) = last {

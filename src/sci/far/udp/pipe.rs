@@ -2,17 +2,21 @@
 //! It has no socket, clock, thread or randomness. Who uses it says what time it is, in µs.
 //!
 //! A pipe begins with a HELLO of each side, which says where its numbers begin. Packets go once the peer's has come. A HELLO is repeated
-//! until the peer shows that it knows it: by its own HELLO, or by anything else.
+//! until the peer shows that it knows it: by its own HELLO, or by anything else. A pipe that is protected makes keys before that, at the
+//! times at which HELLO would go (`guard`).
 //!
 //! Must not know: what packets carry, addresses.
 
 #![allow(unsafe_code)] // memory of clients, until it is acknowledged
 
-use super::head::{HEAD, Head, Kind};
+use super::guard::{Guard, Seal};
+use super::head::{self, HEAD, Head, Kind};
 use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
 use super::outbox::Outbox;
 use super::pace::LONGEST;
+use crate::sci::far::seal::TAG;
+use crate::sci::far::tcp::chunk::Memory;
 
 /// Between two questions to a peer that says nothing.
 const PING: u64 = 1_000_000;
@@ -52,12 +56,70 @@ pub struct Terms {
 
 /// A datagram to be sent.
 pub struct Datagram<'a> {
-    /// The first bytes.
-    pub head: [u8; HEAD],
+    head: [u8; HEAD],
     /// What follows, from the packet's own bytes.
-    pub own: &'a [u8],
+    own: &'a [u8],
     /// What follows that, from memory of others.
-    pub theirs: Option<crate::sci::far::tcp::chunk::Memory>,
+    theirs: Option<Memory>,
+    /// What seals all that, if the pipe is protected.
+    seal: Option<&'a mut Seal>,
+}
+
+impl<'a> Datagram<'a> {
+    /// With a checksum, or with a number under which [`Datagram::put`] seals it.
+    fn new(
+        guard: &'a mut Option<Guard>,
+        seed: u32,
+        head: &Head,
+        own: &'a [u8],
+        theirs: Option<Memory>,
+    ) -> Datagram<'a> {
+        let is_protected = guard.is_some();
+        let mut seal = guard.as_mut().filter(|_| !head.kind.makes_keys()).and_then(Guard::seal);
+        let head = match &mut seal {
+            Some(seal) => seal.head(head),
+            None => head.write(is_protected, seed, &[own, slice(&theirs)]), // before there are keys, what makes them
+        };
+        Datagram { head, own, theirs, seal }
+    }
+
+    /// Bytes of it. It is never empty.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        let theirs = self.theirs.map_or(0, |memory| memory.len);
+        HEAD + self.own.len() + theirs + if self.seal.is_some() { TAG } else { 0 }
+    }
+
+    /// Its bytes come to be by [`Datagram::put`] alone.
+    pub fn is_sealed(&self) -> bool {
+        self.seal.is_some()
+    }
+
+    /// Where its bytes lie, if it is not sealed: its head; a packet's own, which stay until it is acknowledged, or the few of another
+    /// datagram; memory of others.
+    pub fn parts(&self) -> [Memory; 3] {
+        let of = |bytes: &[u8]| Memory { at: bytes.as_ptr(), len: bytes.len() };
+        [of(&self.head), of(self.own), self.theirs.unwrap_or(of(&[]))]
+    }
+
+    /// Adds it to `bytes`.
+    pub fn put(self, bytes: &mut Vec<u8>) {
+        let begin = bytes.len();
+        bytes.extend_from_slice(&self.head);
+        bytes.extend_from_slice(self.own);
+        bytes.extend_from_slice(slice(&self.theirs));
+        let Some(seal) = self.seal else { return };
+        let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
+        if tag.is_err() {
+            bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros
+        }
+        bytes.extend_from_slice(&tag.unwrap_or_default());
+    }
+}
+
+fn slice(memory: &Option<Memory>) -> &[u8] {
+    // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged.
+    memory.as_ref().map_or(&[], |memory| unsafe { std::slice::from_raw_parts(memory.at, memory.len) })
 }
 
 /// A pipe.
@@ -76,7 +138,9 @@ pub struct Pipe {
     asked: Option<u64>,
     must_ask: bool,
     called: u64,
-    ranges: Vec<u8>,
+    /// What follows the head of a datagram that is no packet.
+    body: Vec<u8>,
+    guard: Option<Guard>,
 }
 
 impl Pipe {
@@ -94,15 +158,23 @@ impl Pipe {
             asked: None,
             must_ask: false,
             called: now,
-            ranges: Vec::new(),
+            body: Vec::new(),
+            guard: None,
         }
+    }
+
+    /// From the beginning on, nothing goes or comes unprotected.
+    pub fn protect(&mut self, guard: Guard) {
+        self.guard = Some(guard);
     }
 
     /// What decides how the pipe goes on, but for times.
     #[cfg(test)]
     pub(super) fn describe(&self) -> String {
         let inn = self.inn.as_ref().map(Inbox::describe);
-        format!("{} {inn:?} {} {}", self.out.describe(), self.is_known, self.must_ask)
+        let guard = self.guard.as_ref().map(Guard::describe);
+        let is_hello = self.hello_at == 0;
+        format!("{} {inn:?} {} {} {guard:?} {is_hello}", self.out.describe(), self.is_known, self.must_ask)
     }
 
     /// Packets that are not acknowledged.
@@ -111,7 +183,7 @@ impl Pipe {
     }
 
     /// Adds a packet. Returns its number.
-    pub fn push(&mut self, bytes: Vec<u8>, memory: Option<crate::sci::far::tcp::chunk::Memory>) -> u32 {
+    pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
         self.out.push(bytes, memory)
     }
 
@@ -145,6 +217,11 @@ impl Pipe {
         self.inn.is_some()
     }
 
+    /// Where the last datagram came from, the peer is, as far as anybody knows: it waits for a first word of this node, or has answered.
+    pub fn is_met(&self) -> bool {
+        self.inn.is_some() || self.hello_at == 0
+    }
+
     /// Whether only this pipe's own work can move something: unacknowledged packets, an answer that is due.
     pub fn is_busy(&self) -> bool {
         self.out.count() > 0
@@ -162,14 +239,16 @@ impl Pipe {
         self.called = self.called.max(now);
     }
 
-    /// A datagram of the peer's has come, perhaps.
-    pub fn on_datagram(&mut self, now: u64, datagram: &[u8], take: &mut dyn Take) {
+    /// A datagram of the peer's has come, perhaps. A sealed one is opened where it lies.
+    pub fn on_datagram(&mut self, now: u64, datagram: &mut [u8], take: &mut dyn Take) {
         self.call(now);
-        let Some((head, body)) = Head::read(datagram, self.terms.seeds[1]).filter(|(head, _)| self.is_theirs(head))
-        else {
+        let Some((head, body)) = self.read(datagram) else {
             self.out.counts.damaged += 1;
             return;
         };
+        if head.kind.makes_keys() {
+            return self.on_exchange(head.kind, body);
+        }
         self.heard = now;
         self.asked = None;
         if head.kind == Kind::Hello {
@@ -213,9 +292,24 @@ impl Pipe {
         }
     }
 
-    fn is_theirs(&self, head: &Head) -> bool {
+    /// What a datagram of the peer's says; `None`: it is not the peer's.
+    fn read<'a>(&mut self, datagram: &'a mut [u8]) -> Option<(Head, &'a [u8])> {
+        let is_sealed = self.guard.is_some() && !head::makes_keys(datagram);
+        let (head, body) = match &mut self.guard {
+            Some(guard) if is_sealed => guard.open(datagram).ok()?,
+            guard => Head::read(datagram, guard.is_some(), self.terms.seeds[1])?,
+        };
         let is_same = self.their_incarnation.is_none_or(|theirs| theirs == head.incarnation);
-        head.job == self.terms.job && head.from == self.terms.peer && is_same
+        let is_of_job = is_sealed || head.job == self.terms.job;
+        (is_of_job && head.from == self.terms.peer && is_same).then_some((head, body))
+    }
+
+    /// A message of the exchange of keys. It is no sign of life, since anybody can repeat it.
+    fn on_exchange(&mut self, kind: Kind, body: &[u8]) {
+        match self.guard.as_mut().map(|guard| guard.hear(kind, body)) {
+            Some(Ok(())) => (self.hellos, self.hello_at) = (0, 0),
+            _ => self.out.counts.damaged += 1,
+        }
     }
 
     fn on_hello(&mut self, head: &Head) {
@@ -234,10 +328,7 @@ impl Pipe {
         self.call(now);
         let is_hello = self.hello_at <= now && (!self.is_known || self.hello_at == 0);
         if is_hello {
-            (self.hellos, self.hello_at) = (self.hellos + 1, now + (HELLO << self.hellos.min(16)).min(LONGEST));
-            let head =
-                Head { sequence: self.terms.first, ahead: self.inn.is_some().into(), ..self.head(now, Kind::Hello) };
-            return Some(self.plain(&head));
+            return Some(self.first_contact(now));
         }
         if self.is_known && self.hello_at != u64::MAX {
             self.hello_at = u64::MAX;
@@ -267,30 +358,34 @@ impl Pipe {
         Some(self.acknowledgement(now))
     }
 
+    /// What makes keys, as long as there are none; else HELLO.
+    fn first_contact(&mut self, now: u64) -> Datagram<'_> {
+        self.body.clear();
+        let kind = self.guard.as_mut().and_then(|guard| guard.say(&mut self.body)).unwrap_or(Kind::Hello);
+        if kind != Kind::Answer {
+            (self.hellos, self.hello_at) = (self.hellos + 1, now + (HELLO << self.hellos.min(16)).min(LONGEST));
+        } // behind it goes HELLO
+        let head = Head { sequence: self.terms.first, ahead: self.inn.is_some().into(), ..self.head(now, kind) };
+        Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None)
+    }
+
     fn data(&mut self, now: u64, number: u32) -> Datagram<'_> {
         let head = Head { sequence: self.terms.mode.told(number), ..self.head(now, Kind::Data) };
         self.inn.iter_mut().for_each(Inbox::rode);
         let packet = self.out.packet(number);
-        let theirs = packet.memory;
-        // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged.
-        let memory = theirs.map_or(&[][..], |memory| unsafe { std::slice::from_raw_parts(memory.at, memory.len) });
-        let mut bytes = [0; HEAD];
-        head.write(self.terms.seeds[0], &mut bytes, &[&packet.bytes, memory]);
-        Datagram { head: bytes, own: &packet.bytes, theirs }
+        Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &packet.bytes, packet.memory)
     }
 
     fn acknowledgement(&mut self, now: u64) -> Datagram<'_> {
         let (echo, ranges) = self.inn.as_mut().map(|inn| (inn.echo(now), inn.ranges(RANGES))).unwrap_or_default();
-        self.ranges.clear();
+        self.body.clear();
         for number in ranges.into_iter().flat_map(|(from, to)| [from, to]) {
-            self.ranges.extend_from_slice(&number.to_le_bytes());
+            self.body.extend_from_slice(&number.to_le_bytes());
         }
         let (time, held, is_echo) = echo.map_or((0, 0, 0), |(time, held)| (time, held, 1));
         let delay = u16::try_from(held >> 4).unwrap_or(u16::MAX);
         let head = Head { sequence: is_echo, delay, time, ..self.head(now, Kind::Ack) };
-        let mut bytes = [0; HEAD];
-        head.write(self.terms.seeds[0], &mut bytes, &[&self.ranges]);
-        Datagram { head: bytes, own: &self.ranges, theirs: None }
+        Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None)
     }
 
     fn head(&self, now: u64, kind: Kind) -> Head {
@@ -300,10 +395,8 @@ impl Pipe {
         Head { kind, job, incarnation, from: me, sequence: 0, acknowledged, ahead, window, delay: 0, time: now as u32 }
     }
 
-    fn plain(&self, head: &Head) -> Datagram<'static> {
-        let mut bytes = [0; HEAD];
-        head.write(self.terms.seeds[0], &mut bytes, &[]);
-        Datagram { head: bytes, own: &[], theirs: None }
+    fn plain(&mut self, head: &Head) -> Datagram<'_> {
+        Datagram::new(&mut self.guard, self.terms.seeds[0], head, &[], None)
     }
 
     /// What has come is acknowledged by the next [`Pipe::next`], and not held back.

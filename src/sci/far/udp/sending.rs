@@ -4,8 +4,9 @@
 
 #![allow(unsafe_code)] // memory of clients, until it is acknowledged
 
+use super::Udp;
 use super::contact::{Path, Peer};
-use super::{HEAD, Udp};
+use super::pipe::Datagram;
 use crate::os::{sys, udp};
 use crate::sci::far::tcp::chunk::Memory;
 use crate::sync::Ordering;
@@ -43,11 +44,18 @@ impl Batch {
         self.count == 0 || is_whole && len <= self.each && self.count < BATCH && self.len + len <= BATCH_BYTES
     }
 
-    /// Begins another datagram.
-    fn begin(&mut self, len: usize) {
+    /// Adds another datagram. What is sealed is copied meanwhile.
+    fn put(&mut self, datagram: Datagram<'_>) {
+        let len = datagram.len();
         self.each = if self.count == 0 { len } else { self.each };
         self.count += 1;
         self.len += len;
+        if datagram.is_sealed() {
+            datagram.put(&mut self.bytes);
+            self.rest += len;
+        } else {
+            datagram.parts().into_iter().for_each(|part| self.add(part));
+        }
     }
 
     /// Adds bytes, which stay where they are, and as they are, until the batch is sent.
@@ -86,18 +94,10 @@ impl Udp {
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
-            let len = HEAD + datagram.own.len() + datagram.theirs.map_or(0, |memory| memory.len);
-            // A packet's own bytes stay until it is acknowledged; those of an acknowledgement are short.
-            let own = Memory { at: datagram.own.as_ptr(), len: datagram.own.len() };
-            let theirs = datagram.theirs;
-            let head = datagram.head;
-            if !batch.takes(len) {
+            if !batch.takes(datagram.len()) {
                 self.put_out(path, batch, refusal, now);
             }
-            batch.begin(len);
-            batch.add(Memory { at: head.as_ptr(), len: HEAD });
-            batch.add(own);
-            theirs.into_iter().for_each(|memory| batch.add(memory));
+            batch.put(datagram);
         }
         self.put_out(path, batch, refusal, now);
     }
@@ -208,8 +208,8 @@ mod tests {
         let node = &pair.nodes[0];
         {
             let mut peer = node.wire.peers[1].get().unwrap().lock();
-            peer.batch.begin(65_508);
-            peer.batch.bytes = vec![0; 65_508];
+            let len = 65_508;
+            peer.batch = Batch { bytes: vec![0; len], rest: len, len, each: len, count: 1, ..Batch::default() };
         }
         let _ = node.post(1, b"more");
         let why = node.loss();

@@ -4,8 +4,8 @@ use super::*;
 use crate::sci::far::udp::mode::Counts;
 
 /// What goes, as datagrams, after three packets were pushed into a new pipe of this mode.
-fn three(mode: Mode) -> ([End; 2], Vec<Vec<u8>>) {
-    let mut ends = open(mode, if mode.is_seed { 0 } else { u32::MAX - 1 });
+fn three(mode: Mode, protection: Protection) -> ([End; 2], Vec<Vec<u8>>) {
+    let mut ends = open(mode, if mode.is_seed { 0 } else { u32::MAX - 1 }, protection);
     (0..3).for_each(|_| ends[0].push(20, false));
     let datagrams = ends[0].datagrams(10);
     assert_eq!(datagrams.len(), 3);
@@ -19,14 +19,19 @@ fn pass(ends: &mut [End; 2], from: usize, now: u64) -> usize {
     all.len()
 }
 
+/// Both modes, each with and without protection.
+fn all() -> impl Iterator<Item = (Mode, Protection)> {
+    [Mode::SEED, Mode::NORMAL].into_iter().flat_map(|mode| BOTH.map(|protection| (mode, protection)))
+}
+
 fn counts(end: &End) -> Counts {
     end.pipe.counts()
 }
 
 #[test]
 fn data_as_expected_is_taken_and_its_acknowledgement_frees_it() {
-    for mode in [Mode::SEED, Mode::NORMAL] {
-        let (mut ends, datagrams) = three(mode);
+    for (mode, protection) in all() {
+        let (mut ends, datagrams) = three(mode, protection);
         datagrams.iter().for_each(|datagram| ends[1].hear(20, datagram));
         assert!(ends[1].got.is_whole(3));
         assert_eq!(counts(&ends[1]).data_expected, 3);
@@ -41,7 +46,7 @@ fn data_as_expected_is_taken_and_its_acknowledgement_frees_it() {
 #[test]
 fn data_that_has_come_before_is_acknowledged_again_and_not_taken() {
     for mode in [Mode::SEED, Mode::NORMAL] {
-        let (mut ends, datagrams) = three(mode);
+        let (mut ends, datagrams) = three(mode, Protection::None);
         ends[1].hear(20, &datagrams[0]);
         ends[1].datagrams(2_000); // what it says is lost
         ends[1].hear(3_000, &datagrams[0]);
@@ -53,43 +58,51 @@ fn data_that_has_come_before_is_acknowledged_again_and_not_taken() {
 
 #[test]
 fn data_behind_a_gap_is_refused_in_seed_mode_and_kept_in_normal_mode() {
-    let (mut ends, datagrams) = three(Mode::SEED);
-    ends[1].hear(20, &datagrams[1]);
-    assert_eq!((counts(&ends[1]).data_behind, ends[1].got.times.len()), (1, 0));
-    assert_eq!(pass(&mut ends, 1, 20), 1);
-    assert_eq!(counts(&ends[0]).nack, 1);
-    assert_eq!(ends[0].datagrams(30).len(), 3, "all are sent again");
+    for protection in BOTH {
+        let (mut ends, datagrams) = three(Mode::SEED, protection);
+        ends[1].hear(20, &datagrams[1]);
+        assert_eq!((counts(&ends[1]).data_behind, ends[1].got.times.len()), (1, 0));
+        assert_eq!(pass(&mut ends, 1, 20), 1);
+        assert_eq!(counts(&ends[0]).nack, 1);
+        assert_eq!(ends[0].datagrams(30).len(), 3, "all are sent again");
 
-    let (mut ends, datagrams) = three(Mode::NORMAL);
-    ends[1].hear(20, &datagrams[1]);
-    ends[1].hear(20, &datagrams[1]);
-    assert_eq!((counts(&ends[1]).data_behind, counts(&ends[1]).data_twice), (1, 1));
-    ends[1].hear(20, &datagrams[2]);
-    assert!(ends[1].got.times.is_empty() && ends[1].pipe.kept() > 0);
-    ends[1].hear(20, &datagrams[0]);
-    assert!(ends[1].got.is_whole(3) && ends[1].pipe.kept() == 0);
-    assert_eq!(pass(&mut ends, 1, 20), 1);
-    assert_eq!(ends[0].pipe.waiting(), 0);
+        let (mut ends, datagrams) = three(Mode::NORMAL, protection);
+        ends[1].hear(20, &datagrams[1]);
+        ends[1].hear(20, &datagrams[1]);
+        let twice = [counts(&ends[1]).data_twice, ends[1].pipe.counts().damaged];
+        assert_eq!(
+            (counts(&ends[1]).data_behind, twice),
+            (1, if protection == Protection::None { [1, 0] } else { [0, 1] })
+        );
+        ends[1].hear(20, &datagrams[2]);
+        assert!(ends[1].got.times.is_empty() && ends[1].pipe.kept() > 0);
+        ends[1].hear(20, &datagrams[0]);
+        assert!(ends[1].got.is_whole(3) && ends[1].pipe.kept() == 0);
+        assert_eq!(pass(&mut ends, 1, 20), 1);
+        assert_eq!(ends[0].pipe.waiting(), 0);
+    }
 }
 
 #[test]
 fn loose_data_behind_a_gap_are_taken_as_they_come_and_once() {
-    let mut ends = open(Mode::NORMAL, 7);
-    (0..4).for_each(|i| ends[0].push(20, i != 0 && i != 2));
-    let datagrams = ends[0].datagrams(10);
-    ends[1].got.times = vec![0; 4];
-    for at in [3, 3, 1, 2, 3] {
-        ends[1].hear(20, &datagrams[at]);
+    for protection in BOTH {
+        let mut ends = open(Mode::NORMAL, 7, protection);
+        (0..4).for_each(|i| ends[0].push(20, i != 0 && i != 2));
+        let datagrams = ends[0].datagrams(10);
+        ends[1].got.times = vec![0; 4];
+        for at in [3, 3, 1, 2, 3] {
+            ends[1].hear(20, &datagrams[at]);
+        }
+        assert_eq!(ends[1].got.times, [0, 1, 0, 1]);
+        ends[1].hear(20, &datagrams[0]);
+        assert!(ends[1].got.is_whole(4));
     }
-    assert_eq!(ends[1].got.times, [0, 1, 0, 1]);
-    ends[1].hear(20, &datagrams[0]);
-    assert!(ends[1].got.is_whole(4));
 }
 
 #[test]
 fn an_acknowledgement_that_comes_twice_is_ignored() {
     for mode in [Mode::SEED, Mode::NORMAL] {
-        let (mut ends, datagrams) = three(mode);
+        let (mut ends, datagrams) = three(mode, Protection::None);
         ends[1].hear(20, &datagrams[0]);
         ends[1].hear(20, &datagrams[0]); // in normal mode: at once
         let said = ends[1].datagrams(20);
@@ -106,57 +119,61 @@ fn an_acknowledgement_that_comes_twice_is_ignored() {
 
 #[test]
 fn a_larger_acknowledgement_is_ignored_in_seed_mode_and_frees_all_before_it_in_normal_mode() {
-    let (mut ends, datagrams) = three(Mode::SEED);
-    ends[1].hear(20, &datagrams[0]);
-    ends[1].datagrams(20); // lost
-    ends[1].hear(20, &datagrams[1]);
-    pass(&mut ends, 1, 20);
-    assert_eq!((counts(&ends[0]).ack_behind, ends[0].pipe.waiting()), (1, 3));
-    let again: Vec<u8> = ends[0].datagrams(30).iter().map(|datagram| datagram[20]).collect();
-    assert_eq!(again, [1], "its packet is sent again");
-    ends[0].pipe.on_timer(10 + 20_000);
-    assert_eq!(ends[0].datagrams(20_010).len(), 2, "the missing one's after its time, and the third");
+    for protection in BOTH {
+        let (mut ends, datagrams) = three(Mode::SEED, protection);
+        ends[1].hear(20, &datagrams[0]);
+        ends[1].datagrams(20); // lost
+        ends[1].hear(20, &datagrams[1]);
+        pass(&mut ends, 1, 20);
+        assert_eq!((counts(&ends[0]).ack_behind, ends[0].pipe.waiting()), (1, 3));
+        let again: Vec<u8> = ends[0].datagrams(30).iter().map(|datagram| datagram[20]).collect();
+        assert_eq!(again, [1], "its packet is sent again");
+        ends[0].pipe.on_timer(10 + 20_000);
+        assert_eq!(ends[0].datagrams(20_010).len(), 2, "the missing one's after its time, and the third");
 
-    let (mut ends, datagrams) = three(Mode::NORMAL);
-    datagrams.iter().for_each(|datagram| ends[1].hear(20, datagram));
-    let said = ends[1].datagrams(5_000);
-    ends[0].hear(5_000, said.last().unwrap());
-    ends[1].pipe.on_timer(9_000);
-    pass(&mut ends, 1, 9_000);
-    assert_eq!(ends[0].pipe.waiting(), 0);
+        let (mut ends, datagrams) = three(Mode::NORMAL, protection);
+        datagrams.iter().for_each(|datagram| ends[1].hear(20, datagram));
+        let said = ends[1].datagrams(5_000);
+        ends[0].hear(5_000, said.last().unwrap());
+        ends[1].pipe.on_timer(9_000);
+        pass(&mut ends, 1, 9_000);
+        assert_eq!(ends[0].pipe.waiting(), 0);
+    }
 }
 
 #[test]
 fn without_memory_a_packet_is_refused_and_the_sender_asks_until_there_is_some() {
-    let (mut ends, datagrams) = three(Mode::SEED);
-    ends[1].got.has_no_room = true;
-    ends[1].hear(20, &datagrams[0]);
-    assert_eq!(pass(&mut ends, 1, 20), 1);
-    assert_eq!((counts(&ends[1]).data_refused, counts(&ends[0]).nack), (1, 1));
-    ends[1].got.has_no_room = false;
-    pass(&mut ends, 0, 30);
-    assert!(ends[1].got.is_whole(3));
+    for protection in BOTH {
+        let (mut ends, datagrams) = three(Mode::SEED, protection);
+        ends[1].got.has_no_room = true;
+        ends[1].hear(20, &datagrams[0]);
+        assert_eq!(pass(&mut ends, 1, 20), 1);
+        assert_eq!((counts(&ends[1]).data_refused, counts(&ends[0]).nack), (1, 1));
+        ends[1].got.has_no_room = false;
+        pass(&mut ends, 0, 30);
+        assert!(ends[1].got.is_whole(3));
 
-    let (mut ends, datagrams) = three(Mode::NORMAL);
-    ends[1].got.has_no_room = true;
-    datagrams.iter().for_each(|datagram| ends[1].hear(20, datagram));
-    assert_eq!(pass(&mut ends, 1, 20), 1);
-    assert_eq!((counts(&ends[1]).data_refused, counts(&ends[0]).busy), (3, 1));
-    ends[1].got.has_no_room = false;
-    let mut now = 30;
-    while !ends[1].got.is_whole(3) {
-        now = ends.iter().map(|end| end.pipe.timer()).min().unwrap().max(now + 1);
-        assert!(now < 3_000_000, "it hangs");
-        for end in [0, 1] {
-            ends[end].pipe.on_timer(now);
-            pass(&mut ends, end, now);
+        let (mut ends, datagrams) = three(Mode::NORMAL, protection);
+        ends[1].got.has_no_room = true;
+        datagrams.iter().for_each(|datagram| ends[1].hear(20, datagram));
+        assert_eq!(pass(&mut ends, 1, 20), 1);
+        assert_eq!((counts(&ends[1]).data_refused, counts(&ends[0]).busy), (3, 1));
+        ends[1].got.has_no_room = false;
+        let mut now = 30;
+        while !ends[1].got.is_whole(3) {
+            now = ends.iter().map(|end| end.pipe.timer()).min().unwrap().max(now + 1);
+            assert!(now < 3_000_000, "it hangs");
+            for end in [0, 1] {
+                ends[end].pipe.on_timer(now);
+                pass(&mut ends, end, now);
+            }
         }
     }
 }
 
 #[test]
 fn a_nack_without_packets_under_way_is_ignored() {
-    let (mut ends, datagrams) = three(Mode::SEED);
+    let (mut ends, datagrams) = three(Mode::SEED, Protection::None);
     ends[1].hear(20, &datagrams[1]);
     let nack = ends[1].datagrams(20);
     datagrams.iter().for_each(|datagram| ends[1].hear(30, datagram));
@@ -169,7 +186,7 @@ fn a_nack_without_packets_under_way_is_ignored() {
 #[test]
 fn what_is_damaged_or_of_another_job_changes_nothing() {
     for mode in [Mode::SEED, Mode::NORMAL] {
-        let (mut ends, datagrams) = three(mode);
+        let (mut ends, datagrams) = three(mode, Protection::None);
         for bit in 0..8 * datagrams[0].len() {
             let mut damaged = datagrams[0].clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -177,11 +194,9 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
         }
         assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len());
         assert!(ends[1].got.times.is_empty() && ends[1].datagrams(5_000).is_empty());
-        let mut stranger =
-            End { pipe: Pipe::new(Terms { job: 78, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
+        let mut stranger = End::with(Terms { job: 78, ..terms(mode, 0, 0) }, 0, Protection::None);
         stranger.datagrams(0).iter().for_each(|hello| ends[1].hear(20, hello));
-        let mut again =
-            End { pipe: Pipe::new(Terms { incarnation: 9, ..terms(mode, 0, 0) }, 0), ..End::new(mode, 0, 0, 0) };
+        let mut again = End::with(Terms { incarnation: 9, ..terms(mode, 0, 0) }, 0, Protection::None);
         again.datagrams(0).iter().for_each(|hello| ends[1].hear(20, hello));
         assert_eq!(counts(&ends[1]).damaged as usize, 8 * datagrams[0].len() + 2);
     }
@@ -189,7 +204,7 @@ fn what_is_damaged_or_of_another_job_changes_nothing() {
 
 #[test]
 fn a_packet_that_nobody_answers_goes_again_after_a_time_that_grows() {
-    let (mut ends, _) = three(Mode::NORMAL);
+    let (mut ends, _) = three(Mode::NORMAL, Protection::None);
     let mut times = Vec::new();
     let mut now = 10;
     while times.len() < 8 {
@@ -205,7 +220,7 @@ fn a_packet_that_nobody_answers_goes_again_after_a_time_that_grows() {
 /// A peer that does not run for a while answers the first sending late. What was sent between that and the second one has come as well.
 #[test]
 fn an_answer_to_the_first_sending_does_not_make_what_followed_it_lost() {
-    let mut ends = open(Mode::NORMAL, 0);
+    let mut ends = open(Mode::NORMAL, 0, Protection::None);
     (0..20).for_each(|_| ends[0].push(20, false));
     let mut datagrams = ends[0].datagrams(10);
     let now = ends[0].pipe.timer();
@@ -222,7 +237,7 @@ fn an_answer_to_the_first_sending_does_not_make_what_followed_it_lost() {
 
 #[test]
 fn a_peer_that_says_nothing_is_dead_and_one_that_nobody_looked_at_is_not() {
-    let [mut end, _] = open(Mode::NORMAL, 0);
+    let [mut end, _] = open(Mode::NORMAL, 0, Protection::None);
     let mut now = 0;
     while !end.pipe.is_dead(now) {
         now = end.pipe.timer().max(now + 1);
@@ -231,7 +246,7 @@ fn a_peer_that_says_nothing_is_dead_and_one_that_nobody_looked_at_is_not() {
         assert!(now <= 11_000_000);
     }
     assert!(now > 10_000_000);
-    let [mut end, _] = open(Mode::NORMAL, 0);
+    let [mut end, _] = open(Mode::NORMAL, 0, Protection::None);
     end.push(1, false);
     end.datagrams(100);
     end.pipe.on_timer(60_000_000); // this process was stopped meanwhile
@@ -240,7 +255,7 @@ fn a_peer_that_says_nothing_is_dead_and_one_that_nobody_looked_at_is_not() {
 
 #[test]
 fn idle_ends_ask_each_other_now_and_then_and_stay_alive() {
-    let mut ends = open(Mode::NORMAL, 0);
+    let mut ends = open(Mode::NORMAL, 0, Protection::None);
     let (mut now, mut said) = (0, 0);
     while now < 60_000_000 {
         now = ends.iter().map(|end| end.pipe.timer()).min().unwrap().max(now + 1);

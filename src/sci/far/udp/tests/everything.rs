@@ -6,8 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Packets of each run.
 const PACKETS: u32 = 3;
-/// Steps that a schedule chooses; then everything that is sent arrives.
+/// Steps that a schedule chooses; then everything that is sent arrives. An exchange of keys takes as long as hundreds of other steps.
 const STEPS: usize = 9;
+const STEPS_OF_EXCHANGE: usize = 4;
 
 /// What a schedule does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +28,12 @@ struct State {
 }
 
 impl State {
-    fn begin(mode: Mode) -> State {
-        let mut ends = open(mode, if mode.is_seed { 0 } else { u32::MAX });
+    fn begin(mode: Mode, protection: Protection) -> State {
+        let first = if mode.is_seed { 0 } else { u32::MAX };
+        let mut ends = match protection {
+            Protection::Made(_) => [0, 1].map(|me| End::new(mode, me, first, 100, protection)),
+            _ => open(mode, first, protection),
+        };
         (0..PACKETS).for_each(|_| ends[0].push(0, false));
         let mut state = State { ends, now: 100, flying: Default::default() };
         state.send();
@@ -103,22 +108,22 @@ impl State {
     }
 }
 
-fn replay(mode: Mode, path: &[Act]) -> State {
-    let mut state = State::begin(mode);
+fn replay(mode: Mode, protection: Protection, path: &[Act]) -> State {
+    let mut state = State::begin(mode, protection);
     path.iter().for_each(|act| state.act(*act));
     state
 }
 
-fn try_everything(mode: Mode) -> usize {
+fn try_everything(mode: Mode, protection: Protection, steps: usize) -> usize {
     let mut known = HashSet::new();
     let mut front = vec![Vec::new()];
-    for _ in 0..STEPS {
+    for _ in 0..steps {
         let mut next = Vec::new();
         for path in front {
-            for act in replay(mode, &path).acts() {
+            for act in replay(mode, protection, &path).acts() {
                 let mut longer: Vec<Act> = path.clone();
                 longer.push(act);
-                let mut state = replay(mode, &longer);
+                let mut state = replay(mode, protection, &longer);
                 if known.insert(state.key()) {
                     let is_over = state.is_over();
                     state.finish(&longer);
@@ -135,8 +140,22 @@ fn try_everything(mode: Mode) -> usize {
 
 #[test]
 fn three_packets_arrive_once_and_in_order_whatever_is_lost_repeated_or_late() {
-    for (is_seed, least) in [(true, 1_000), (false, 1_000)] {
-        let states = try_everything(Mode::tiny(is_seed));
-        assert!(states > least, "{states} states");
+    for is_seed in [true, false] {
+        let states = try_everything(Mode::tiny(is_seed), Protection::None, STEPS);
+        assert!(states > 1_000, "{states} states");
     }
+}
+
+#[test]
+fn protected_packets_arrive_once_and_in_order_whatever_is_lost_repeated_or_late() {
+    for is_seed in [true, false] {
+        let states = try_everything(Mode::tiny(is_seed), Protection::Known, STEPS - 2);
+        assert!(states > 300, "{states} states");
+    }
+}
+
+#[test]
+fn nodes_make_keys_and_meet_whatever_is_lost_repeated_or_late() {
+    let states = try_everything(Mode::tiny(false), Protection::Made(SECRET), STEPS_OF_EXCHANGE);
+    assert!(states > 30, "{states} states");
 }

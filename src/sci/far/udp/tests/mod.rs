@@ -2,15 +2,22 @@
 
 mod cases;
 mod everything;
+mod protected;
 mod schedules;
 mod wire;
 
+use super::guard::Guard;
 use super::inbox::Take;
 use super::mode::Mode;
 use super::pipe::{Pipe, Terms};
+use crate::sci::far::seal::epoch::Secret;
+use crate::sci::far::seal::exchange::Secrets;
 use crate::sci::reorder::Random;
 
 const JOB: u64 = 77;
+const SECRET: [u8; 16] = *b"a test's secret.";
+/// With and without protection.
+const BOTH: [Protection; 2] = [Protection::None, Protection::Known];
 
 fn terms(mode: Mode, me: u32, first: u32) -> Terms {
     let seeds = if me == 0 { [5, 6] } else { [6, 5] };
@@ -84,9 +91,38 @@ struct End {
     pushed: u32,
 }
 
+/// What protects an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protection {
+    None,
+    /// By keys that are there from the beginning, since many exchanges take their time.
+    Known,
+    /// By keys that the ends make.
+    Made([u8; 16]),
+}
+
+impl Protection {
+    fn of(self, mode: Mode, me: u32) -> Option<Guard> {
+        match self {
+            Protection::None => None,
+            Protection::Known => {
+                let [send, receive] = [me, 1 - me].map(|from| Secret::known([from as u8; 32]));
+                Guard::new(SECRET, mode, 1, 0).ok().map(|guard| guard.with_keys(&Secrets { send, receive }))
+            }
+            Protection::Made(secret) => Some(Guard::new(secret, mode, me, 1 - me).unwrap()),
+        }
+    }
+}
+
 impl End {
-    fn new(mode: Mode, me: u32, first: u32, now: u64) -> End {
-        End { pipe: Pipe::new(terms(mode, me, first), now), got: Got::default(), pushed: 0 }
+    fn new(mode: Mode, me: u32, first: u32, now: u64, protection: Protection) -> End {
+        End::with(terms(mode, me, first), now, protection)
+    }
+
+    fn with(terms: Terms, now: u64, protection: Protection) -> End {
+        let mut pipe = Pipe::new(terms, now);
+        protection.of(terms.mode, terms.me).into_iter().for_each(|guard| pipe.protect(guard));
+        End { pipe, got: Got::default(), pushed: 0 }
     }
 
     fn push(&mut self, len: usize, is_loose: bool) {
@@ -98,21 +134,24 @@ impl End {
     fn datagrams(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         while let Some(datagram) = self.pipe.next(now) {
-            all.push([&datagram.head[..], datagram.own].concat());
+            let (len, mut bytes) = (datagram.len(), Vec::new());
+            datagram.put(&mut bytes);
+            assert_eq!(bytes.len(), len);
+            all.push(bytes);
             assert!(all.len() < 20_000, "it never ends");
         }
         all
     }
 
     fn hear(&mut self, now: u64, datagram: &[u8]) {
-        self.pipe.on_datagram(now, datagram, &mut self.got);
+        self.pipe.on_datagram(now, &mut datagram.to_vec(), &mut self.got);
     }
 }
 
 /// Both ends know each other.
-fn open(mode: Mode, first: u32) -> [End; 2] {
-    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0));
-    for _ in 0..3 {
+fn open(mode: Mode, first: u32, protection: Protection) -> [End; 2] {
+    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0, protection));
+    for _ in 0..5 {
         for from in [0, 1] {
             for datagram in ends[from].datagrams(0) {
                 ends[1 - from].hear(0, &datagram);

@@ -9,6 +9,7 @@ use proptest::test_runner::TestRunner;
 #[derive(Clone, Debug)]
 struct Case {
     is_seed: bool,
+    protection: Protection,
     seed: u64,
     packets: [usize; 2],
     loss: usize,
@@ -27,9 +28,21 @@ fn case() -> impl Strategy<Value = Case> {
     let net = (0..50usize, 0..20usize, 0..20usize, 0..200_000usize, 0..100_000usize);
     let rest = (0..500u64, 0..5_000u64, 0..2usize, prop_oneof![Just(0usize), 2..20usize]);
     let first = prop_oneof![Just(0u32), Just(u32::MAX - 20), any::<u32>()];
-    (any::<bool>(), any::<u64>(), 0..60usize, 0..60usize, net, rest, first).prop_map(
-        |(is_seed, seed, a, b, (loss, twice, damage, delay, late), (begin, length, end, no_room), first)| Case {
+    // Half of them; few make keys, which takes as long as all the rest of a case.
+    let protection =
+        prop_oneof![8 => Just(Protection::None), 7 => Just(Protection::Known), 1 => Just(Protection::Made(SECRET))];
+    ((any::<bool>(), protection), any::<u64>(), 0..60usize, 0..60usize, net, rest, first).prop_map(
+        |(
+            (is_seed, protection),
+            seed,
+            a,
+            b,
+            (loss, twice, damage, delay, late),
+            (begin, length, end, no_room),
+            first,
+        )| Case {
             is_seed,
+            protection,
             seed,
             packets: [a, b],
             loss,
@@ -53,7 +66,7 @@ fn run(case: &Case) -> Counts {
     let mut net =
         Net { random: Random::new(case.seed), loss, twice, damage, delay, late, blackout, flying: Vec::new() };
     let first = if case.is_seed { 0 } else { case.first };
-    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0));
+    let mut ends = [0, 1].map(|me| End::new(mode, me, first, 0, case.protection));
     let mut random = Random::new(!case.seed);
     let mut now = 0;
     let mut steps = 0;

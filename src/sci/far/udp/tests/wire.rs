@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // transfers of the tests' memory
 
+use super::SECRET;
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::Endpoint;
 use crate::sci::far::conformance::{self, Pair};
@@ -10,8 +11,6 @@ use crate::sci::far::udp::mode::Mode;
 use crate::sci::far::wire::{Kept, Wire};
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
-
-const SECRET: [u8; 16] = *b"a test's secret.";
 
 fn wires(nodes: u32, mode: Mode) -> Vec<Udp> {
     let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
