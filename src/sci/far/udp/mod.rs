@@ -205,7 +205,7 @@ impl Udp {
         }
         if peer.lost.is_none() && !peer.link.has_left() {
             if peer.link.pipe().is_dead(now) {
-                let why = self.silence_of(&peer);
+                let why = self.silence_of(&mut peer);
                 peer.lost = Some(self.report(rank, why));
             }
             let timer = peer.link.pipe().timer();

@@ -131,6 +131,8 @@ pub struct Pipe {
     guard: Option<Guard>,
     /// Datagrams that were not the peer's, or damaged, or repeated on the way.
     pub refused: u64,
+    /// One of them was of the peer's: it is protected and this end is not, or the other way round.
+    pub differs: bool,
 }
 
 impl Pipe {
@@ -151,6 +153,7 @@ impl Pipe {
             body: Vec::new(),
             guard: None,
             refused: 0,
+            differs: false,
         }
     }
 
@@ -235,6 +238,8 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = self.read(datagram) else {
             self.refused += 1;
+            let other = Head::read(datagram, self.guard.is_none(), self.terms.seeds[1]);
+            self.differs |= other.is_some_and(|(head, _)| head.job == self.terms.job);
             return;
         };
         if head.kind.makes_keys() {
