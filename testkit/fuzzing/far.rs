@@ -106,7 +106,7 @@ fn stream(input: &mut Input<'_>) {
     let node = Node(memory());
     let (ours, mut theirs) = connection();
     let link = Mutex::new(Link::default());
-    link.lock().open(ours.clone()).expect("nothing is to be sent");
+    link.lock().open(ours.clone(), None).expect("nothing is to be sent");
     // Memory around the landings of reads, of which no more than the landings may change.
     let mut room = vec![0xA5u8; 1024];
     let place = room.as_mut_ptr();
@@ -118,7 +118,7 @@ fn stream(input: &mut Input<'_>) {
         // SAFETY: the region lives as long as this function.
         let _ = (unsafe { std::ptr::read_volatile(from) }, Kept::UntilDone);
     }
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(None);
     let mut pieces = vec![input.bytes(), input.bytes()];
     let rest = std::mem::replace(input, Input::new(&[])).rest();
     pieces.push(rest);
@@ -147,6 +147,7 @@ fn greeting(input: &mut Input<'_>) {
         nodes: 2,
         layout: LAYOUT,
         secret: sys::random().to_ne_bytes().repeat(2).try_into().expect("16"),
+        is_protected: input.u8() & 1 == 1,
     };
     let (ours, mut theirs) = connection();
     let mut greeting = Greeting::accepted(ours, SocketAddr::from(([127, 0, 0, 1], 9)), &who);

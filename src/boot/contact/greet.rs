@@ -5,9 +5,11 @@
 //! acceptor → connector   HELLO
 //! connector → acceptor   PROOF
 //! acceptor → connector   PROOF; then frames, both ways
-//! HELLO (64 bytes)       magic u64 | lowest version u16 | highest version u16 | from u32 | to u32 | 0 u32 | layout u64 | nonce 32
+//! HELLO (64 bytes)       magic u64 | lowest version u16 | highest version u16 | from u32 | to u32 | protected u32 | layout u64 | nonce 32
 //! PROOF (32 bytes)       HMAC-SHA-256 of the job's secret over: which side, both HELLOs
 //! ```
+//! Protected is 1 of a node that seals what follows, else 0: both must say the same.
+//!
 //! Both nonces are in both proofs, so neither proof can be used again. Nothing here is secret but the job's secret, which is
 //! never sent. The connector proves itself first, so what a stranger says changes nothing at the acceptor.
 //!
@@ -36,6 +38,8 @@ pub struct Hello {
     pub from: u32,
     /// The rank that it wants to talk to, or was asked for.
     pub to: u32,
+    /// What follows the greeting is sealed.
+    pub is_protected: bool,
     /// Version of the memory's layout.
     pub layout: u64,
     /// Random bytes.
@@ -53,6 +57,8 @@ pub enum Refusal {
     Layout(u64),
     /// A rank that does not exist, or is not meant.
     Rank(u32),
+    /// What it sends is protected, or is not, as it says; this node's is not, or is.
+    Protected(bool),
     /// It does not know the job's secret.
     Proof,
     /// It said nothing in time, or stopped in the middle.
@@ -64,7 +70,7 @@ pub enum Refusal {
 }
 
 /// Number of kinds of refusals.
-pub const KINDS: usize = 8;
+pub const KINDS: usize = 9;
 
 impl Refusal {
     /// The kind, below [`KINDS`].
@@ -78,6 +84,7 @@ impl Refusal {
             Refusal::Silent => 5,
             Refusal::Gone => 6,
             Refusal::Crowd => 7,
+            Refusal::Protected(_) => 8,
         }
     }
 }
@@ -87,6 +94,7 @@ impl Refusal {
     pub fn remedy(self) -> &'static str {
         match self {
             Refusal::Version(_) | Refusal::Layout(_) => "install the same version on all hosts",
+            Refusal::Protected(_) => "set GASNET_SCI_SECURE to the same for all nodes",
             _ => "does another job, or another host, have this address (GASNET_SCI_IFACE, GASNET_SCI_PORTS)?",
         }
     }
@@ -102,6 +110,12 @@ impl std::fmt::Display for Refusal {
             }
             Refusal::Layout(theirs) => write!(f, "it runs a library with another memory layout ({theirs:#x})"),
             Refusal::Rank(rank) => write!(f, "it says that it is node {rank}, which cannot be"),
+            Refusal::Protected(true) => {
+                f.write_str("it protects what it sends, and this node does not (GASNET_SCI_SECURE)")
+            }
+            Refusal::Protected(false) => {
+                f.write_str("it does not protect what it sends, and this node does (GASNET_SCI_SECURE)")
+            }
             Refusal::Proof => f.write_str("it does not belong to this job (wrong proof)"),
             Refusal::Silent => f.write_str("it did not greet in time"),
             Refusal::Gone => f.write_str("it closed the connection before it had greeted"),
@@ -115,7 +129,7 @@ impl Hello {
     pub fn new(from: u32, to: u32, layout: u64) -> Hello {
         let mut nonce = [0; 32];
         nonce.chunks_exact_mut(8).for_each(|eight| eight.copy_from_slice(&sys::random().to_ne_bytes()));
-        Hello { versions: VERSIONS, from, to, layout, nonce }
+        Hello { versions: VERSIONS, from, to, is_protected: false, layout, nonce }
     }
 
     /// Its bytes.
@@ -126,6 +140,7 @@ impl Hello {
         bytes[10..12].copy_from_slice(&self.versions[1].to_le_bytes());
         bytes[12..16].copy_from_slice(&self.from.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.to.to_le_bytes());
+        bytes[20..24].copy_from_slice(&u32::from(self.is_protected).to_le_bytes());
         bytes[24..32].copy_from_slice(&self.layout.to_le_bytes());
         bytes[32..].copy_from_slice(&self.nonce);
         bytes
@@ -148,7 +163,7 @@ impl Hello {
         }
         let mut nonce = [0; 32];
         nonce.copy_from_slice(&bytes[32..]);
-        Ok(Hello { versions, from: four(12), to: four(16), layout, nonce })
+        Ok(Hello { versions, from: four(12), to: four(16), is_protected: four(20) == 1, layout, nonce })
     }
 }
 
@@ -184,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_hello_comes_back_as_it_was_and_a_wrong_one_is_refused_by_its_reason() {
-        let hello = Hello::new(3, 70_000, 0x1234_5678_9abc);
+        let hello = Hello { is_protected: true, ..Hello::new(3, 70_000, 0x1234_5678_9abc) };
         let bytes = hello.bytes();
         assert_eq!(Hello::read(&bytes, hello.layout), Ok(hello));
         assert_ne!(Hello::new(3, 7, 1).nonce, Hello::new(3, 7, 1).nonce);

@@ -44,6 +44,14 @@ pub struct Identity {
     pub layout: u64,
     /// The job's secret.
     pub secret: [u8; 16],
+    /// It seals what follows a greeting.
+    pub is_protected: bool,
+}
+
+impl Identity {
+    fn hello(&self, to: u32) -> Hello {
+        Hello { is_protected: self.is_protected, ..Hello::new(self.me, to, self.layout) }
+    }
 }
 
 /// How far it has come.
@@ -99,12 +107,12 @@ impl Greeting {
     /// A connection to `peer` at this address that was begun.
     pub fn connecting(socket: Arc<TcpStream>, at: SocketAddr, who: &Identity, peer: u32) -> Greeting {
         let (to, at) = (Some(peer), Some(at));
-        Greeting { to, at, ..Greeting::new(socket, Stage::Connecting, Hello::new(who.me, peer, who.layout)) }
+        Greeting { to, at, ..Greeting::new(socket, Stage::Connecting, who.hello(peer)) }
     }
 
     /// A connection of somebody.
     pub fn accepted(socket: Arc<TcpStream>, from: SocketAddr, who: &Identity) -> Greeting {
-        Greeting { from: Some(from), ..Greeting::new(socket, Stage::Hello, Hello::new(who.me, 0, who.layout)) }
+        Greeting { from: Some(from), ..Greeting::new(socket, Stage::Hello, who.hello(0)) }
     }
 
     fn new(socket: Arc<TcpStream>, stage: Stage, mine: Hello) -> Greeting {
@@ -136,6 +144,12 @@ impl Greeting {
     /// True if the other has greeted as a node of this library does, whoever it is.
     pub fn is_greeted(&self) -> bool {
         self.theirs.is_some()
+    }
+
+    /// What both have said, the connector first; once the other has greeted.
+    pub fn hellos(&self) -> Option<[[u8; HELLO]; 2]> {
+        let (mine, theirs) = (self.mine.bytes(), self.theirs?.bytes());
+        Some(if self.to.is_some() { [mine, theirs] } else { [theirs, mine] })
     }
 
     /// Something happened at the socket.
@@ -188,13 +202,18 @@ impl Greeting {
             return Err(Refusal::Rank(theirs.from));
         }
         (self.theirs, self.stage) = (Some(theirs), Stage::Proof);
+        let is_alike = theirs.is_protected == who.is_protected;
         let said = match self.to {
-            Some(_) => self.say(&prove(&who.secret, Side::Connector, [&self.mine, &theirs])),
+            Some(_) if is_alike => self.say(&prove(&who.secret, Side::Connector, [&self.mine, &theirs])),
+            Some(_) => Ok(()),
             None => {
                 self.mine.to = theirs.from;
                 self.say(&self.mine.bytes())
             }
         };
+        if !is_alike {
+            return Err(Refusal::Protected(theirs.is_protected)); // the other side has heard enough to say so, too
+        }
         Ok(said.map_or_else(Step::Ended, |()| Step::Wait))
     }
 

@@ -52,7 +52,7 @@ impl Hub {
     /// The system's, in words.
     pub fn open(endpoint: &Endpoint, secret: Secret, hosts: u32) -> Result<Hub, String> {
         let Listening { listeners, card } = endpoint.listen((hosts as i32).max(128))?;
-        let who = Identity { me: 0, nodes: hosts, layout: PROTOCOL, secret };
+        let who = Identity { me: 0, nodes: hosts, layout: PROTOCOL, secret, is_protected: false };
         Ok(Hub { listeners, who, addresses: card.addresses(), card: [&secret[..], &card.bytes()].concat() })
     }
 
@@ -156,7 +156,7 @@ pub fn connect(card: &[u8], own: u32, hosts: u32, endpoint: &Endpoint) -> Result
     let Some((secret, card)) = known else {
         return Err(format!("node 0 published a card of {} bytes, which is none of ours", card.len()));
     };
-    let who = Identity { me: own, nodes: hosts, layout: PROTOCOL, secret };
+    let who = Identity { me: own, nodes: hosts, layout: PROTOCOL, secret, is_protected: false };
     let mut ways = book::ways(&endpoint.card(), &card, &HashSet::new());
     if ways.is_empty() {
         return Err(format!(
@@ -267,7 +267,7 @@ mod tests {
             let mut garbage = TcpStream::connect(address_of(&card)).unwrap();
             garbage.write_all(&[1; 200]).unwrap();
             assert!(matches!(garbage.read(&mut [0; 1]), Ok(0) | Err(_)), "it costs its connection, and hears nothing");
-            let stranger = Identity { me: 1, nodes: 3, layout: PROTOCOL, secret: [8; 16] };
+            let stranger = Identity { me: 1, nodes: 3, layout: PROTOCOL, secret: [8; 16], is_protected: false };
             assert!(attempt(way(address_of(&card)), &stranger).is_err(), "another secret");
             let others = [connect(&card, 2, 3, &loopback()).unwrap(), connect(&card, 1, 3, &loopback()).unwrap()];
             let met = met.join().unwrap();
@@ -319,7 +319,7 @@ mod tests {
                 socket.write_all(&[3; PROOF]).unwrap();
                 let _ = socket.read(&mut [0; 1]);
             });
-            let who = Identity { me: 1, nodes: 2, layout: PROTOCOL, secret: SECRET };
+            let who = Identity { me: 1, nodes: 2, layout: PROTOCOL, secret: SECRET, is_protected: false };
             match attempt(way(at), &who) {
                 Err(Failed::For(why)) => assert!(why.contains("proof"), "{why}"),
                 _ => panic!("it believes a stranger"),

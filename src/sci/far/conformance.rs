@@ -176,7 +176,7 @@ impl<W: Wire> Pair<W> {
         self.nodes[at].came()
     }
 
-    fn write(&self, from: usize, to: u32, offset: usize, bytes: Readable, kept: Kept, done: Done) {
+    pub fn write(&self, from: usize, to: u32, offset: usize, bytes: Readable, kept: Kept, done: Done) {
         let wire = &self.nodes[from].wire;
         // SAFETY: callers keep the bytes.
         let mut write = || unsafe { wire.write(to, offset as u64, bytes, kept, done) }.expect("no loss");
@@ -190,11 +190,11 @@ impl<W: Wire> Pair<W> {
     }
 }
 
-fn counter() -> &'static AtomicU64 {
+pub fn counter() -> &'static AtomicU64 {
     Box::leak(Box::new(AtomicU64::new(0)))
 }
 
-fn count(of: &AtomicU64) -> u64 {
+pub fn count(of: &AtomicU64) -> u64 {
     of.load(Ordering::Acquire) // ORDERING: ↔ the Release with which the wire counts
 }
 

@@ -49,6 +49,12 @@ pub trait Wire: Send + Sync {
     /// What peers must know to reach this node, at most [`ADDRESS`] bytes. Nodes exchange it before the first contact.
     fn address(&self) -> Vec<u8>;
 
+    /// From now on all that goes between nodes is encrypted and authenticated. False: this wire cannot. Called before
+    /// [`Wire::set_peers`], by all nodes or none.
+    fn protect(&self) -> bool {
+        false
+    }
+
     /// The addresses of all nodes, by rank; empty for those that this wire is not for. Called once, before anything is sent.
     fn set_peers(&self, addresses: Vec<Vec<u8>>);
 

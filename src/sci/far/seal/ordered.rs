@@ -26,6 +26,11 @@ impl Sealer {
         Ok(Sealer { epoch: Epoch::begin(secret, numbers)?, next: 0 })
     }
 
+    /// The number that comes next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Encrypts `bytes` where they lie, under the next number. The tag, which follows them, vouches for `beside` as well.
     ///
     /// # Errors
@@ -72,6 +77,11 @@ impl Opener {
     /// As [`Opener::new`].
     pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<Opener, Refused> {
         Ok(Opener { epoch: Epoch::begin(secret, numbers)?, next: 0 })
+    }
+
+    /// The number that comes next.
+    pub fn next(&self) -> u64 {
+        self.next
     }
 
     /// Decrypts `sealed`, a tag behind it, where it lies. The plain bytes are its beginning.

@@ -40,6 +40,22 @@ impl Chunk {
         }
     }
 
+    /// Copies as much of what is left as `into` has room for, if it has `most` bytes at most. Returns how many bytes that was.
+    pub fn copy_to(&self, into: &mut Vec<u8>, most: usize) -> usize {
+        let (at, len) = match self {
+            Chunk::Own(bytes, sent) => (bytes[*sent..].as_ptr(), bytes.len() - sent),
+            Chunk::Theirs(memory) => (memory.at, memory.len),
+        };
+        let len = len.min(most.saturating_sub(into.len()));
+        into.reserve(len);
+        // SAFETY: `len` bytes at `at` are readable, of memory of others because who queued it promised so until it is sent; as many bytes
+        // are reserved behind those of `into`, whose memory is another one.
+        unsafe { into.as_mut_ptr().add(into.len()).copy_from_nonoverlapping(at, len) };
+        // SAFETY: so many bytes are there now.
+        unsafe { into.set_len(into.len() + len) };
+        len
+    }
+
     /// Up to `most` bytes are sent. Returns how many there were.
     pub fn take(&mut self, most: usize) -> usize {
         match self {

@@ -136,7 +136,7 @@ impl Tcp {
             let Some(way) = way else { return };
             match self.begin(way) {
                 Ok(socket) => {
-                    let greeting = Greeting::connecting(socket, way.to, &self.who, rank);
+                    let greeting = Greeting::connecting(socket, way.to, &self.who(), rank);
                     self.newcomers.lock().push(greeting);
                     return;
                 }

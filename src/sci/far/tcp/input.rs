@@ -9,6 +9,7 @@
 
 use super::head::{HEAD, Head, Kind, WANTS_ACK};
 use super::link::Link;
+use super::sealed::Incoming;
 use crate::sci::far::wire::Sink;
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, IoSliceMut, Read};
@@ -47,6 +48,8 @@ pub enum End {
 
 /// The receiving half.
 pub struct Input {
+    /// Of a connection that is protected.
+    sealed: Option<Box<Incoming>>,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
@@ -61,6 +64,9 @@ pub struct Input {
 
 // SAFETY: the pointer is one into this node's segment, where the peer may write; one thread at a time has the input.
 unsafe impl Send for Input {}
+
+/// What is said of a connection that a peer closed.
+pub const CLOSED: &str = "it closed the connection without leaving the job; its own line says why";
 
 /// What is said of a connection that failed.
 pub fn broken(error: &io::Error) -> String {
@@ -81,8 +87,9 @@ pub struct From<'a> {
 
 impl Input {
     /// Nothing has come.
-    pub fn new() -> Input {
+    pub fn new(protected: Option<Incoming>) -> Input {
         Input {
+            sealed: protected.map(Box::new),
             buffer: vec![0; BUFFER].into(),
             start: 0,
             end: 0,
@@ -102,17 +109,20 @@ impl Input {
     /// Takes what has come. Returns whether anything had.
     pub fn receive(&mut self, mut socket: &TcpStream, from: &From<'_>) -> Result<bool, End> {
         let mut any = false;
-        for _ in 0..TURNS {
+        // What was opened shows at no socket, so it is taken whole.
+        for turn in 0.. {
+            if turn >= TURNS && !self.sealed.as_ref().is_some_and(|sealed| sealed.has_more()) {
+                break;
+            }
             let (got, wanted) = match self.read(&mut socket, from.link) {
                 Ok((0, _)) if self.has_left => return Err(End::Left),
                 Ok((0, _)) => {
-                    return Err(End::Lost(
-                        "it closed the connection without leaving the job; its own line says why".into(),
-                    ));
+                    return Err(End::Lost(CLOSED.into()));
                 }
                 Ok(got) => got,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::InvalidData => return Err(End::Lost(error.to_string())),
                 Err(_) if self.has_left => return Err(End::Left),
                 Err(error) => return Err(End::Lost(broken(&error))),
             };
@@ -147,15 +157,22 @@ impl Input {
         let rest = &mut self.buffer[self.end..most];
         let Some((at, left)) = direct else {
             let wanted = rest.len();
-            let got = socket.read(rest)?;
+            let got = match &mut self.sealed {
+                None => socket.read(rest)?,
+                Some(sealed) => sealed.read(socket, &mut [IoSliceMut::new(rest)])?,
+            };
             self.end += got;
             return Ok((got, wanted));
         };
         // SAFETY: `left` bytes at `at` are writable: the sink has allowed a write, or the reader of a read waits for them. The
-        // system alone stores there.
+        // system alone stores there, or `sealed` what it has opened.
         let place = unsafe { std::slice::from_raw_parts_mut(at, left) };
         let wanted = left + rest.len();
-        let got = socket.read_vectored(&mut [IoSliceMut::new(place), IoSliceMut::new(rest)])?;
+        let mut places = [IoSliceMut::new(place), IoSliceMut::new(rest)];
+        let got = match &mut self.sealed {
+            None => socket.read_vectored(&mut places)?,
+            Some(sealed) => sealed.read(socket, &mut places)?,
+        };
         let placed = got.min(left);
         self.end += got - placed;
         self.advance(placed, link);

@@ -14,6 +14,7 @@
 
 use super::chunk::{Memory, send};
 use super::head::{HEAD, Head, Kind, PIECE, WANTS_ACK};
+use super::sealed::Outgoing;
 use super::stream::{SMALL, Stream};
 use crate::os::net;
 use crate::sci::far::wire::Done;
@@ -134,9 +135,10 @@ impl Link {
         self.socket.as_ref()
     }
 
-    /// Both sides are sure of each other: what waits may go.
-    pub fn open(&mut self, socket: Arc<TcpStream>) -> Sent {
+    /// Both sides are sure of each other: what waits may go; sealed, if the connection is protected.
+    pub fn open(&mut self, socket: Arc<TcpStream>, protected: Option<Outgoing>) -> Sent {
         self.socket = Some(socket);
+        protected.into_iter().for_each(|outgoing| self.stream.protect(outgoing));
         self.pump()
     }
 
@@ -229,6 +231,10 @@ impl Link {
             && !self.clogged
             && let Some(socket) = &self.socket
         {
+            if let Some(is_sent) = self.stream.send_at_once(socket, bytes)? {
+                self.clogged = !is_sent;
+                return Ok(());
+            }
             sent = send(socket, &[IoSlice::new(bytes)])?;
             self.clogged = sent < bytes.len();
         }
@@ -260,7 +266,11 @@ impl Link {
                 at += piece;
             }
             self.begun = Some(call);
-            if is_flood && let Some(segment) = self.segment() {
+            // Records have other bytes than whole segments.
+            if is_flood
+                && !self.stream.is_protected()
+                && let Some(segment) = self.segment()
+            {
                 self.stream.keep_tail(segment);
             }
         }

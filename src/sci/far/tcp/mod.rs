@@ -5,6 +5,7 @@
 //! | `head` | the head of all that is sent |
 //! | `link`, `stream`, `chunk` | the sending half: frames, writes, reads, acknowledgements |
 //! | `input` | the receiving half |
+//! | `keys`, `sealed` | of connections that are protected: the exchange, what goes out, what has come |
 //! | `contact` | which address of a peer is tried when |
 //! | `serve`, `silence` | what one thread at a time does for all links: contacts, what has come, peers that are silent |
 //!
@@ -25,13 +26,16 @@ pub(crate) mod chunk;
 mod contact;
 pub(crate) mod head;
 pub(crate) mod input;
+mod keys;
 pub(crate) mod link;
+mod sealed;
 mod serve;
 mod silence;
 mod stream;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use super::seal::CIPHER;
 use super::wire::{Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
@@ -45,6 +49,7 @@ use contact::Attempts;
 use greet::Refusal;
 use greeting::{Greeting, Identity, Told};
 use input::Input;
+use keys::Meeting;
 use link::Link;
 use parking_lot::{Mutex, MutexGuard};
 use socket2::Socket;
@@ -117,6 +122,8 @@ struct Receiving {
     /// By rank.
     inputs: Vec<Option<Box<Receiver>>>,
     greetings: HashMap<u64, Greeting>,
+    /// By rank: peers with which this node makes keys.
+    meetings: HashMap<u32, Meeting>,
     /// Ranks to connect to again, and when.
     again: Vec<(u32, Instant)>,
     /// When to look at the clock for contacts that are being made.
@@ -138,6 +145,8 @@ struct Receiving {
 /// The wire.
 pub struct Tcp {
     who: Identity,
+    /// What goes over connections is sealed.
+    is_protected: AtomicBool,
     card: Card,
     epoll: Epoll,
     book: OnceLock<Book>,
@@ -173,7 +182,8 @@ impl Tcp {
         };
         let epoll = watch().map_err(|error: io::Error| format!("epoll: {error}"))?;
         Ok(Tcp {
-            who: Identity { me, nodes, layout, secret },
+            who: Identity { me, nodes, layout, secret, is_protected: false },
+            is_protected: AtomicBool::new(false),
             card,
             epoll,
             book: OnceLock::new(),
@@ -199,6 +209,15 @@ impl Tcp {
     /// With another time for first contacts.
     pub fn with_contact(self, contact: Duration) -> Tcp {
         Tcp { contact, ..self }
+    }
+
+    fn is_protected(&self) -> bool {
+        self.is_protected.load(Ordering::Relaxed) // Relaxed: it is set before nodes have met
+    }
+
+    /// This node, as it greets.
+    fn who(&self) -> Identity {
+        Identity { is_protected: self.is_protected(), ..self.who }
     }
 
     /// The options of every connection. Keepalive asks a peer of which nothing is heard, and `silence` alone judges: the system must not
@@ -317,7 +336,12 @@ impl Tcp {
 
 impl Wire for Tcp {
     fn name(&self) -> String {
-        "tcp".into()
+        if self.is_protected() { format!("tcp, protected ({CIPHER})") } else { "tcp".into() }
+    }
+
+    fn protect(&self) -> bool {
+        self.is_protected.store(true, Ordering::Relaxed); // Relaxed: before there are connections, and threads that look
+        true
     }
 
     fn address(&self) -> Vec<u8> {
@@ -407,8 +431,9 @@ impl Wire for Tcp {
         let end = Instant::now() + time;
         let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
         let is_waiting = |peer: &Peer| {
-            let is_begun = matches!(*peer.contact.lock(), Contact::Begun(_));
-            is_begun && peer.link.lock().has_unsent()
+            let is_begun = matches!(*peer.contact.lock(), Contact::Begun(_) | Contact::Made);
+            let link = peer.link.lock();
+            is_begun && link.socket().is_none() && link.has_unsent()
         };
         while known().any(|(_, peer)| is_waiting(peer)) && Instant::now() < end {
             if !self.progress(sink, true) {

@@ -5,6 +5,7 @@
 use super::greet::Refusal;
 use super::greeting::{Greeting, STRANGER, Step};
 use super::input::{End, From, Input};
+use super::keys::{Halves, Meeting};
 use super::{Contact, GREETING, LISTENER, Receiving, STRANGERS, Tcp, high};
 use crate::sci::far::wire::Sink;
 use crate::sync::Ordering;
@@ -36,7 +37,7 @@ impl Tcp {
                 .and_then(|()| self.prepare(&SockRef::from(&socket)))
                 .and_then(|()| high(socket));
             if let Ok(socket) = socket {
-                let mut greeting = Greeting::accepted(Arc::new(socket), from, &self.who);
+                let mut greeting = Greeting::accepted(Arc::new(socket), from, &self.who());
                 greeting.may_be_node = self.lives_at(from.ip());
                 self.watch(r, greeting);
             }
@@ -64,12 +65,12 @@ impl Tcp {
     fn greet(&self, r: &mut Receiving, key: u64) {
         let Some(mut greeting) = r.greetings.remove(&key) else { return };
         let was_connecting = greeting.is_connecting();
-        let mut step = greeting.step(&self.who);
+        let mut step = greeting.step(&self.who());
         if let Step::Asked(rank) = step {
             if !self.may_come(rank) {
                 return; // the other side waits for our own connection (rule 1)
             }
-            step = greeting.welcome(&self.who);
+            step = greeting.welcome(&self.who());
         }
         match step {
             Step::Wait | Step::Asked(_) => {
@@ -78,7 +79,7 @@ impl Tcp {
                 }
                 r.greetings.insert(key, greeting);
             }
-            Step::Sure(rank) => self.open(r, rank, &greeting.socket),
+            Step::Sure(rank) => self.open(r, rank, &greeting),
             Step::Refused(refusal) => match greeting.to {
                 None => self.tell(greeting.from, refusal),
                 Some(rank) => self.mistook(rank, &greeting, refusal),
@@ -106,8 +107,9 @@ impl Tcp {
         }
     }
 
-    fn open(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>) {
-        let peer = self.peer(rank);
+    /// Both are sure of each other. If the connection is protected they make keys next.
+    fn open(&self, r: &mut Receiving, rank: u32, greeting: &Greeting) {
+        let (peer, socket) = (self.peer(rank), &greeting.socket);
         let mut contact = peer.contact.lock();
         if !matches!(*contact, Contact::None | Contact::Begun(_)) {
             return;
@@ -116,11 +118,38 @@ impl Tcp {
         drop(contact);
         let _ = socket.peer_addr().map(|at| peer.at.set(at)); // once
         let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
+        let Some(hellos) = greeting.hellos().filter(|_| self.is_protected()) else {
+            return self.carry(r, rank, socket, None);
+        };
+        match Meeting::new(socket.clone(), &self.who, rank, hellos, greeting.to.is_some()) {
+            Ok(meeting) => drop(r.meetings.insert(rank, meeting)),
+            Err(why) => drop(self.end(rank, &why)),
+        }
+    }
+
+    /// Something has come of a peer with which this node makes keys, perhaps. True if so.
+    #[cold]
+    fn make_keys(&self, r: &mut Receiving, rank: u32) -> bool {
+        let Some(meeting) = r.meetings.get_mut(&rank) else { return false };
+        let socket = meeting.socket.clone();
+        match meeting.step() {
+            Ok(None) => return true,
+            Ok(Some(halves)) => self.carry(r, rank, &socket, Some(halves)),
+            Err(why) => drop(self.end(rank, &why)),
+        }
+        r.meetings.remove(&rank);
+        true
+    }
+
+    /// The connection carries what it is for.
+    fn carry(&self, r: &mut Receiving, rank: u32, socket: &Arc<TcpStream>, protected: Option<Halves>) {
+        let (outgoing, incoming) = protected.unzip();
+        let peer = self.peer(rank);
         r.inputs.resize_with(self.peers.len(), || None);
-        r.inputs[rank as usize] = Some(Box::new((Input::new(), socket.clone())));
+        r.inputs[rank as usize] = Some(Box::new((Input::new(incoming), socket.clone())));
         r.hot = Some(rank);
         let mut link = peer.link.lock();
-        let opened = link.open(socket.clone());
+        let opened = link.open(socket.clone(), outgoing);
         self.settle(rank, link);
         if let Err(error) = opened {
             self.broke(rank, &error);
@@ -129,7 +158,7 @@ impl Tcp {
 
     /// Takes what `rank` has sent.
     pub(super) fn receive(&self, r: &mut Receiving, rank: u32, sink: &dyn Sink) -> bool {
-        let Some(Some(input)) = r.inputs.get_mut(rank as usize) else { return false };
+        let Some(Some(input)) = r.inputs.get_mut(rank as usize) else { return self.make_keys(r, rank) };
         let peer = self.peer(rank);
         let (input, socket) = &mut **input;
         let came = input.receive(socket, &From { peer: rank, link: &peer.link, sink });
@@ -163,6 +192,7 @@ impl Tcp {
         if let Some(place) = r.inputs.get_mut(rank as usize) {
             *place = None;
         }
+        r.meetings.remove(&rank);
         r.hot = r.hot.filter(|hot| *hot != rank);
         let mut link = self.peer(rank).link.lock();
         link.close();

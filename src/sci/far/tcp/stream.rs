@@ -3,11 +3,14 @@
 //! The last bytes may stay behind for the next call, as a *tail*: a call that ends with a whole segment costs the system less than
 //! one that ends with a few bytes more. Of 64 KiB and a head in one call, loopback makes two packets, and the second has 77 bytes.
 //!
+//! Of a connection that is protected, what goes next is copied into a record (`sealed`), and the record is sent.
+//!
 //! Must not know: what the bytes are.
 
 #![allow(unsafe_code)] // memory of others, which is copied if it is small
 
 use super::chunk::{Chunk, Memory, send};
+use super::sealed::Outgoing;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
@@ -26,12 +29,29 @@ pub struct Stream {
     /// Bytes of the chunks.
     bytes: usize,
     tail: Vec<u8>,
+    /// Of a connection that is protected.
+    sealed: Option<Box<Outgoing>>,
 }
 
 impl Stream {
+    /// What waits, and what is added, goes out sealed. Nothing has gone out yet.
+    pub fn protect(&mut self, outgoing: Outgoing) {
+        self.sealed = Some(Box::new(outgoing));
+    }
+
+    /// True if what goes out is sealed.
+    pub fn is_protected(&self) -> bool {
+        self.sealed.is_some()
+    }
+
     /// True if nothing waits but, perhaps, a tail.
     pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.chunks.is_empty() && self.waits_sealed() == 0
+    }
+
+    /// Bytes that are sealed and wait for room.
+    fn waits_sealed(&self) -> usize {
+        self.sealed.as_ref().map_or(0, |outgoing| outgoing.unsent())
     }
 
     /// True if there is a tail.
@@ -41,7 +61,7 @@ impl Stream {
 
     /// Bytes that wait, the tail not counted.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.waits_sealed()
     }
 
     /// Adds these.
@@ -94,6 +114,9 @@ impl Stream {
 
     /// Sends all but the tail, as far as there is room. True: all of it.
     pub fn send(&mut self, socket: &TcpStream) -> io::Result<bool> {
+        if self.is_protected() {
+            return self.send_sealed(socket);
+        }
         while !self.chunks.is_empty() {
             let mut slices = [IoSlice::new(&[]); PIECES];
             let count = self.chunks.len().min(slices.len());
@@ -106,6 +129,33 @@ impl Stream {
             }
         }
         Ok(true)
+    }
+
+    fn send_sealed(&mut self, socket: &TcpStream) -> io::Result<bool> {
+        let Some(mut outgoing) = self.sealed.take() else { return Ok(true) };
+        let sent = self.send_records(&mut outgoing, socket);
+        self.sealed = Some(outgoing);
+        sent
+    }
+
+    fn send_records(&mut self, outgoing: &mut Outgoing, socket: &TcpStream) -> io::Result<bool> {
+        let mut is_sent = outgoing.send(socket)?;
+        while is_sent && !self.chunks.is_empty() {
+            outgoing.begin();
+            while let Some(chunk) = self.chunks.front()
+                && let added @ 1.. = outgoing.add(chunk)
+            {
+                self.take(added);
+            }
+            is_sent = outgoing.seal(socket)?;
+        }
+        Ok(is_sent)
+    }
+
+    /// Sends these at once, sealed; nothing waits. True: all of it. `None`: the connection is not protected.
+    #[inline]
+    pub fn send_at_once(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<Option<bool>> {
+        self.sealed.as_mut().map(|outgoing| outgoing.send_at_once(socket, bytes)).transpose()
     }
 
     /// So many bytes are sent.

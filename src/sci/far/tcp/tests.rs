@@ -1,10 +1,11 @@
-//! The wire over TCP: what every wire must do, over plain connections and over ones that come in pieces; first contacts that cross;
-//! ends; strangers.
+//! The wire over TCP: what every wire must do, over plain connections, protected ones, and ones that come in pieces; first contacts that
+//! cross; ends; strangers; a man between two nodes.
 
 #![allow(unsafe_code)] // transfers of the tests' memory
 
 mod contacts;
 mod ends;
+mod man;
 mod peer;
 mod pieces;
 mod strangers;
@@ -30,6 +31,21 @@ fn pair(nodes: u32) -> Pair<Tcp> {
     Pair::new(wires(nodes))
 }
 
+/// Nodes whose connections are protected.
+fn protected(nodes: u32) -> Vec<Tcp> {
+    let wires = wires(nodes);
+    assert!(wires.iter().all(Wire::protect));
+    wires
+}
+
+/// Nodes that reach each other through relays.
+fn relayed(wires: Vec<Tcp>) -> Pair<Tcp> {
+    let relays: Vec<pieces::Relay> = wires.iter().map(|wire| pieces::Relay::to(wire.card.spots[0].at)).collect();
+    let addresses =
+        relays.iter().map(|relay| Endpoint::at(Ipv4Addr::LOCALHOST.into(), relay.port).card().bytes()).collect();
+    Pair::with_addresses(wires, addresses)
+}
+
 /// Where a node listens.
 fn address_of(node: &Node<Tcp>) -> SocketAddr {
     node.wire.card.spots[0].at
@@ -42,11 +58,17 @@ fn it_does_what_every_wire_must_do() {
 
 #[test]
 fn it_does_what_every_wire_must_do_when_bytes_come_in_pieces_and_late() {
-    let wires = wires(2);
-    let relays: Vec<pieces::Relay> = wires.iter().map(|wire| pieces::Relay::to(wire.card.spots[0].at)).collect();
-    let addresses =
-        relays.iter().map(|relay| Endpoint::at(Ipv4Addr::LOCALHOST.into(), relay.port).card().bytes()).collect();
-    conformance::all(&Pair::with_addresses(wires, addresses));
+    conformance::all(&relayed(wires(2)));
+}
+
+#[test]
+fn it_does_what_every_wire_must_do_protected() {
+    conformance::all(&Pair::new(protected(2)));
+}
+
+#[test]
+fn it_does_what_every_wire_must_do_protected_when_bytes_come_in_pieces_and_late() {
+    conformance::all(&relayed(protected(2)));
 }
 
 /// All nodes send to all others before anybody has looked, and then each in its own thread.
@@ -54,7 +76,8 @@ fn it_does_what_every_wire_must_do_when_bytes_come_in_pieces_and_late() {
 fn first_contacts_that_cross_end_in_one_connection() {
     const NODES: usize = 4;
     for turn in 0..30 {
-        let pair = pair(NODES as u32);
+        let wires = if turn % 2 == 0 { wires(NODES as u32) } else { protected(NODES as u32) };
+        let pair = Pair::new(wires);
         let everybody = |from: usize| (0..NODES).filter(move |to| *to != from);
         for from in 0..NODES {
             everybody(from).for_each(|to| assert_eq!(pair.nodes[from].post(to as u32, &[turn, from as u8]), Ok(true)));
