@@ -115,24 +115,31 @@ impl Udp {
             ));
         }
         let is_dead = peer.link.pipe().is_dead(now);
-        is_dead.then(|| match &peer.refusal {
-            None => self.silence_of(peer),
-            Some(error) => format!("{}; this host refuses what is sent there: {error}", self.silence_of(peer)),
+        is_dead.then(|| match (self.silence_of(peer), &peer.refusal) {
+            (silence, None) => silence,
+            (silence, Some(error)) => format!("{silence}; this host refuses what is sent there: {error}"),
         })
     }
 
-    fn silence_of(&self, peer: &Peer) -> String {
+    fn silence_of(&self, peer: &mut Peer) -> String {
         let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
         match peer.is_sure {
             true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
             false => {
                 let tried: Vec<String> = peer.ways.iter().map(|way| net::shown(way.to)).collect();
                 let seconds = self.contact.as_secs_f64();
-                format!(
-                    "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {}; does a firewall drop what is sent there \
-                     (GASNET_SCI_PORTS), or is this the wrong interface (GASNET_SCI_IFACE)?",
-                    tried.join(", ")
-                )
+                let tried = tried.join(", ");
+                match (peer.link.pipe().differs, self.is_protected) {
+                    (false, _) => format!(
+                        "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {tried}; does a firewall drop what is sent \
+                         there (GASNET_SCI_PORTS), is this the wrong interface (GASNET_SCI_IFACE), or has the node another \
+                         GASNET_SCI_SECURE than this one?"
+                    ),
+                    (true, true) => format!("what {tried} sends is not protected; set GASNET_SCI_SECURE for all nodes"),
+                    (true, false) => format!(
+                        "what {tried} sends is protected, and this node's is not; set GASNET_SCI_SECURE for all nodes"
+                    ),
+                }
             }
         }
     }

@@ -141,6 +141,8 @@ pub struct Pipe {
     /// What follows the head of a datagram that is no packet.
     body: Vec<u8>,
     guard: Option<Guard>,
+    /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
+    pub differs: bool,
 }
 
 impl Pipe {
@@ -160,6 +162,7 @@ impl Pipe {
             called: now,
             body: Vec::new(),
             guard: None,
+            differs: false,
         }
     }
 
@@ -244,6 +247,8 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = self.read(datagram) else {
             self.out.counts.damaged += 1;
+            let other = Head::read(datagram, self.guard.is_none(), self.terms.seeds[1]);
+            self.differs |= other.is_some_and(|(head, _)| head.job == self.terms.job);
             return;
         };
         if head.kind.makes_keys() {

@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Packets of each run.
 const PACKETS: u32 = 3;
-/// Steps that a schedule chooses; then everything that is sent arrives. An exchange of keys takes as long as hundreds of other steps.
+/// Steps that a schedule chooses; then everything that is sent arrives. Each begins anew, and an exchange of keys takes longer than all the rest.
 const STEPS: usize = 9;
-const STEPS_OF_EXCHANGE: usize = 4;
+const STEPS_OF_EXCHANGE: usize = 6;
 
 /// What a schedule does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

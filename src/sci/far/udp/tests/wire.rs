@@ -9,12 +9,19 @@ use crate::sci::far::conformance::{self, Pair};
 use crate::sci::far::udp::Udp;
 use crate::sci::far::udp::mode::Mode;
 use crate::sci::far::wire::{Kept, Wire};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 fn wires(nodes: u32, mode: Mode) -> Vec<Udp> {
     let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
     (0..nodes).map(|me| Udp::new(me, nodes, SECRET, &here, mode).unwrap()).collect()
+}
+
+fn protected(nodes: u32, mode: Mode) -> Vec<Udp> {
+    wires(nodes, mode).into_iter().map(|wire| wire.with_protection(true)).collect()
 }
 
 #[test]
@@ -28,11 +35,16 @@ fn it_does_what_every_wire_must_do_in_seed_mode() {
 }
 
 #[test]
+fn it_does_what_every_wire_must_do_when_it_is_protected() {
+    conformance::all(&Pair::new(protected(2, Mode::NORMAL)));
+    conformance::all(&Pair::new(protected(2, Mode::SEED)));
+}
+
+#[test]
 fn it_does_what_every_wire_must_do_with_losses_repeats_late_and_damaged_datagrams() {
     let faults = UdpFaults::parse("loss=3,dup=2,reorder=8,flip=1,delay=0.2ms,seed=3");
-    for mode in [Mode::NORMAL, Mode::SEED] {
-        let wires: Vec<Udp> = wires(2, mode).into_iter().map(|wire| wire.with_faults(faults)).collect();
-        let pair = Pair::new(wires);
+    for wires in [wires(2, Mode::NORMAL), wires(2, Mode::SEED), protected(2, Mode::NORMAL), protected(2, Mode::SEED)] {
+        let pair = Pair::new(wires.into_iter().map(|wire| wire.with_faults(faults)).collect());
         conformance::frames_come_whole_and_in_order(&pair);
         pair.set_segments();
         conformance::a_write_brings_its_bytes_and_no_others(&pair);
@@ -99,21 +111,28 @@ fn a_peer_that_is_not_there_is_told_of_with_its_address_and_the_settings() {
 
 #[test]
 fn what_strangers_send_makes_no_link_and_changes_nothing() {
-    let pair = Pair::new(wires(2, Mode::NORMAL));
-    let to = pair.nodes[1].wire.card.spots[0].at;
-    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let other =
-        Udp::new(0, 2, *b"another secret!!", &Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0), Mode::NORMAL).unwrap();
-    other.set_peers(vec![other.address(), pair.nodes[1].wire.address()]);
-    assert_eq!(other.post(1, &mut [1, 2, 3]), Ok(true));
-    for len in 0..200 {
-        stranger.send_to(&vec![0u8; len], to).unwrap();
+    for is_protected in [false, true] {
+        let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
+        let pair =
+            Pair::new(wires(2, Mode::NORMAL).into_iter().map(|wire| wire.with_protection(is_protected)).collect());
+        let to = pair.nodes[1].wire.card.spots[0].at;
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let others = [(*b"another secret!!", is_protected), (SECRET, !is_protected)].map(|(secret, is_protected)| {
+            let other = Udp::new(0, 2, secret, &here, Mode::NORMAL).unwrap().with_protection(is_protected);
+            other.set_peers(vec![other.address(), pair.nodes[1].wire.address()]);
+            assert_eq!(other.post(1, &mut [1, 2, 3]), Ok(true));
+            other
+        });
+        for len in 0..200 {
+            stranger.send_to(&vec![0u8; len], to).unwrap();
+        }
+        for _ in 0..1000 {
+            pair.nodes[1].wire.progress(&pair.nodes[1], true);
+        }
+        assert!(pair.nodes[1].wire.peers.iter().all(|peer| peer.get().is_none()));
+        drop(others);
+        conformance::frames_come_whole_and_in_order(&pair);
     }
-    for _ in 0..1000 {
-        pair.nodes[1].wire.progress(&pair.nodes[1], true);
-    }
-    assert!(pair.nodes[1].wire.peers.iter().all(|peer| peer.get().is_none()));
-    conformance::frames_come_whole_and_in_order(&pair);
 }
 
 #[test]
@@ -128,4 +147,123 @@ fn a_write_outside_the_segment_ends_the_link() {
         !b.losses.lock().is_empty()
     });
     assert!(b.loss().contains("never sends"));
+}
+
+/// A pair between whose nodes somebody sits, who keeps what goes by, changes each tenth datagram, repeats each seventh, and keeps each
+/// thirteenth back until another one has gone.
+struct Relay {
+    pair: Pair<Udp>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Vec<u8>>>,
+}
+
+impl Relay {
+    fn between(wires: Vec<Udp>) -> Relay {
+        let stop = Arc::new(AtomicBool::new(false));
+        let sockets: Vec<UdpSocket> = (0..2).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let at = |socket: &UdpSocket| Endpoint::at(Ipv4Addr::LOCALHOST.into(), socket.local_addr().unwrap().port());
+        let addresses = sockets.iter().map(|socket| at(socket).card().bytes()).collect();
+        let nodes: Vec<_> = wires.iter().map(|wire| wire.card.spots[0].at).collect();
+        let flag = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let (mut kept, mut late, mut room) = (Vec::new(), None, vec![0; 1 << 16]);
+            sockets.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
+            // Relaxed: nothing is ordered by it.
+            while !flag.load(Ordering::Relaxed) {
+                // What comes to the one socket is for the node that it stands for, and comes there from the other one.
+                for to in [0, 1] {
+                    while let Ok((len, _)) = sockets[to].recv_from(&mut room) {
+                        let mut bytes = room[..len].to_vec();
+                        kept.push(bytes.clone());
+                        let count = kept.len();
+                        let bit = count * 31 % (8 * len);
+                        bytes[bit / 8] ^= u8::from(count % 10 == 0) << (bit % 8);
+                        let send = |bytes: &[u8], to: usize| drop(sockets[1 - to].send_to(bytes, nodes[to]));
+                        if count % 13 == 0 {
+                            late = Some((bytes, to));
+                            continue;
+                        }
+                        (0..1 + usize::from(count % 7 == 0)).for_each(|_| send(&bytes, to));
+                        late.take().into_iter().for_each(|(bytes, to): (Vec<u8>, usize)| send(&bytes, to));
+                    }
+                }
+                std::thread::yield_now();
+            }
+            kept
+        });
+        Relay { pair: Pair::with_addresses(wires, addresses), stop, thread }
+    }
+
+    /// What went by.
+    fn end(self) -> Vec<Vec<u8>> {
+        self.stop.store(true, Ordering::Relaxed); // Relaxed: as above
+        self.thread.join().unwrap()
+    }
+}
+
+const SAID: &[u8] = b"this is what both the nodes say..";
+
+/// Frames, a write and a read of words that are easy to find, through somebody between the nodes. Returns what that one has seen of them.
+fn seen(wires: Vec<Udp>) -> usize {
+    static DONE: AtomicU64 = AtomicU64::new(0);
+    let relay = Relay::between(wires);
+    let pair = &relay.pair;
+    let begin = DONE.load(Ordering::Acquire); // ORDERING: ↔ the Release of the wire
+    let source = SAID.repeat(1000);
+    for count in 1..=100 {
+        pair.post(0, 1, SAID);
+        pair.post(1, 0, SAID);
+        pair.until("frames", || pair.came(0) == count && pair.came(1) == count);
+    }
+    let node = &pair.nodes[0].wire;
+    let bytes = (source.as_ptr(), source.len());
+    // SAFETY: the source lives until the write is done.
+    pair.until("a write", || unsafe { node.write(1, 0, bytes, Kept::UntilDone, Some(&DONE)) }.unwrap());
+    pair.until("a write", || DONE.load(Ordering::Acquire) == begin + 1); // ORDERING: as above
+    let mut room = vec![0; source.len()];
+    let place = (room.as_mut_ptr(), room.len());
+    // SAFETY: the room lives until the read is done.
+    pair.until("a read", || unsafe { node.read(1, 0, place, &DONE) }.unwrap());
+    pair.until("a read", || DONE.load(Ordering::Acquire) == begin + 2); // ORDERING: as above
+    assert!(room == source && pair.frames(1).iter().chain(&pair.frames(0)).all(|(_, frame)| frame == SAID));
+    let refused = |at: usize| pair.nodes[at].wire.peer(1 - at as u32).lock().link.pipe().counts().damaged;
+    assert!(refused(0) + refused(1) > 10);
+    let all = relay.end();
+    assert!(all.len() > 200);
+    all.iter().filter(|datagram| datagram.windows(8).any(|there| SAID.windows(8).any(|part| part == there))).count()
+}
+
+#[test]
+fn who_sits_between_two_nodes_reads_nothing_of_what_is_protected_and_changes_nothing() {
+    assert!(seen(wires(2, Mode::NORMAL)) > 200, "what is not protected can be read");
+    assert_eq!(seen(protected(2, Mode::NORMAL)), 0);
+    assert_eq!(seen(protected(2, Mode::SEED)), 0);
+}
+
+#[test]
+fn nodes_that_differ_in_protection_or_secret_say_so_and_never_talk() {
+    let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
+    let wire = |me, secret, is_protected| {
+        let times = (Duration::from_secs(10), Duration::from_millis(500));
+        Udp::new(me, 2, secret, &here, Mode::NORMAL).unwrap().with_times(times.0, times.1).with_protection(is_protected)
+    };
+    let other = *b"another secret!!";
+    for (wires, words) in [
+        ([wire(0, SECRET, true), wire(1, SECRET, false)], ["is not protected", "is protected, and this node's is not"]),
+        ([wire(0, SECRET, false), wire(1, SECRET, true)], ["is protected, and this node's is not", "is not protected"]),
+        ([wire(0, SECRET, true), wire(1, other, true)], ["no answer for 0.5 s", "no answer for 0.5 s"]),
+    ] {
+        let pair = Pair::new(wires.into());
+        for node in &pair.nodes {
+            assert_eq!(node.post(if std::ptr::eq(node, &pair.nodes[0]) { 1 } else { 0 }, b"there"), Ok(true));
+        }
+        while pair.nodes.iter().any(|node| node.losses.lock().is_empty()) {
+            pair.nodes.iter().for_each(|node| _ = node.wire.progress(node, true));
+        }
+        for (node, words) in pair.nodes.iter().zip(words) {
+            let why = &node.losses.lock()[0].1.0;
+            assert!(why.contains(words) && why.contains("GASNET_SCI_SECURE"), "{why}");
+            assert_eq!(node.came(), 0);
+        }
+    }
 }
