@@ -5,21 +5,22 @@
 //! |---|---|---|
 //! | 1 | takes the credits, asks with `PLACE` | |
 //! | 2 | | answers with a place (`PLACED`) |
-//! | 3 | has the network write there, and waits until all bytes are in place | |
-//! | 4 | says so (`CAME`) | puts the message into the box |
+//! | 3 | has the network write there; behind the bytes it says that they are there (`CAME`) | |
+//! | 4 | | puts the message into the box |
+//! | 5 | frees the message's memory when the network is done with it | |
 //!
 //! Rules:
 //! 1. Up to the answer the call may end because its time is over. Then the giver gives the place back when the answer comes, and has its
 //!    credits from then on. So what timed out is never delivered.
-//! 2. Once bytes are on their way the message is delivered, however long that takes. The call waits for it, so the order of what a thread
-//!    sends stays.
+//! 2. Once bytes are on their way the message is delivered, and `CAME` goes where all else goes that the thread sends: so the order stays.
+//! 3. Memory that the network still has is in `leaving`, and is background work: each poll looks.
 //!
 //! Must not know: what carries the bytes.
 
 #![allow(unsafe_code)] // memory of a message, while the network reads it
 
 use super::engine::{Deck, Handle};
-use super::message::Message;
+use super::message::{Message, Storage};
 use super::messages::{self, Where};
 use super::owner::Credit;
 use super::state::Due;
@@ -32,6 +33,7 @@ use crate::sci::Adapter;
 use crate::sci::adapter::{Counter, Readable};
 use crate::sync::{AtomicU64, Ordering};
 use crate::verbs::Flags;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// How bytes get into heaps of nodes of other hosts.
@@ -39,7 +41,8 @@ pub trait Network: Send + Sync {
     /// The heap of `node` is reached so.
     fn reaches(&self, node: u32) -> bool;
 
-    /// Writes to `offset` of the heap of `node`, and raises `done` when all bytes are there. Runs no handlers.
+    /// Writes to `offset` of the heap of `node`, and raises `done` when all bytes are there. What is sent there later comes after them.
+    /// Runs no handlers.
     ///
     /// # Safety
     /// `from` is readable, and stays as it is, until then.
@@ -63,8 +66,24 @@ struct Gift {
 pub(super) struct Gifts {
     all: HashMap<u32, Gift>,
     last: u32,
+    /// See rule 3.
+    leaving: Vec<Leaving>,
     /// Words that the network raises, free to be used again. They live for ever.
     counters: Vec<Counter>,
+}
+
+/// Memory that the network has until a word is raised.
+struct Leaving {
+    done: Counter,
+    before: u64,
+    storage: Storage,
+}
+
+impl Leaving {
+    fn is_over(&self) -> bool {
+        // ORDERING: Acquire ↔ Release of who raises it: the bytes are in place, and the memory is free.
+        self.done.load(Ordering::Acquire) != self.before
+    }
 }
 
 impl Gifts {
@@ -85,7 +104,7 @@ impl Gifts {
     /// How many there are.
     #[cfg(any(test, fuzzing))]
     pub(super) fn count(&self) -> usize {
-        self.all.len()
+        self.all.len() + self.leaving.len()
     }
 }
 
@@ -140,19 +159,38 @@ impl<A: Adapter> Deck<A> {
         let done = kept.unwrap_or_else(|| Box::leak(Box::new(AtomicU64::new(0))));
         let before = done.load(Ordering::Relaxed); // Relaxed: nobody else has it
         let from = (message.at().cast_const(), message.size);
-        // SAFETY: the message's memory. The wait below ends when the network is done with it; else the memory is leaked.
+        // SAFETY: the message's memory, which `leaving` has until the network is done with it.
         unsafe { network.write(id.owner.into(), at, from, done) }?;
-        // ORDERING: Acquire ↔ Release of who raises it: the bytes are in place, and the memory is free.
-        let look = || Ok((done.load(Ordering::Acquire) != before).then_some(()));
-        if look()?.is_none() && self.wait(&[], Until::Forever, look).is_err() {
-            // `deck_done` has come before. Nobody receives the message any more, but the network still has its memory.
-            std::mem::forget(std::mem::take(&mut message.storage));
-            return Ok(());
+        let storage = std::mem::take(&mut message.storage);
+        self.with(|state| state.gifts.leaving.push(Leaving { done, before, storage }));
+        self.am.background(1);
+        match messages::came(self, id, number, true, Flags::NONE) {
+            Err(error) if !error.is_lost() => crate::base::fatal(format_args!("DECK: {error}")),
+            _ => {} // a lost node of another host ends the job
         }
-        self.with(|state| state.gifts.counters.push(done));
-        messages::came(self, id, number, true, Flags::NONE)?;
         Self::count(&self.placed, message.size);
         Ok(())
+    }
+
+    /// Frees the memory that the network is done with. True if there was any.
+    pub(super) fn free_gifts(&self) -> bool {
+        let over: SmallVec<[Storage; 4]> = self.with(|state| {
+            let Gifts { leaving, counters, .. } = &mut state.gifts;
+            let over = leaving.extract_if(.., |one| one.is_over());
+            over.map(|one| {
+                counters.push(one.done);
+                one.storage
+            })
+            .collect()
+        });
+        let any = !over.is_empty();
+        self.am.background(-(over.len() as i32));
+        for storage in over {
+            if let Err(error) = self.release(storage) {
+                crate::base::fatal(format_args!("DECK: {error:?}"));
+            }
+        }
+        any
     }
 
     /// The owner, on node `from`, has answered about this gift.

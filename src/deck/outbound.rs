@@ -77,7 +77,7 @@ impl<A: Adapter> Deck<A> {
 
     /// Sends what is due. True if there was anything. Any poll outside handlers calls this, and handlers must not.
     pub fn progress(&self) -> bool {
-        let mut any = self.look_at_losses();
+        let mut any = self.look_at_losses() | (self.network.is_some() && self.free_gifts());
         // Those that come meanwhile wait for the next poll: what this node owes itself may go on for as long as a thread of its own has
         // not taken its credits.
         let mut left = self.with(|state| state.due.len());

@@ -12,12 +12,15 @@ use crate::deck::giving::Network;
 use crate::deck::places::Writable;
 use crate::deck::survive::holders::Holders;
 use crate::sci::adapter::{Counter, Readable};
+use crate::sci::far::Far;
+use crate::sci::far::remote::FarMap;
 use crate::sci::{Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
 use std::sync::Arc;
 
 /// Heaps of nodes of other hosts, each of `len` bytes.
 struct FarHeaps {
     job: &'static Job,
+    far: &'static Far,
     len: usize,
 }
 
@@ -27,10 +30,8 @@ impl Network for FarHeaps {
     }
 
     unsafe fn write(&self, node: u32, offset: usize, from: Readable, done: Counter) -> Result<(), Error> {
-        let segment = self.job.adapter.far_segment(NodeId(node as u16), DECK, self.len)?;
-        let map = segment.map(0, self.len, Placement::Anywhere)?;
         // SAFETY: the caller promises the source until `done` is raised.
-        Ok(unsafe { map.start_put(offset, from, true, done) }?)
+        Ok(unsafe { FarMap::new(self.far, node, DECK, 0, self.len).put_in_order(offset, from, done) }?)
     }
 }
 
@@ -62,7 +63,7 @@ impl Job {
             boxes: self.config.deck_boxes as usize,
             heap,
             connect: Box::new(move |node| self.connect_heap(node, len, whole)),
-            network: self.adapter.far().is_some().then(|| Box::new(FarHeaps { job: self, len }) as Box<dyn Network>),
+            network: self.adapter.far().map(|far| Box::new(FarHeaps { job: self, far, len }) as Box<dyn Network>),
             writable,
             bell: self.adapter.connect_interrupt(NodeId(self.rank as u16))?,
             losses,

@@ -388,7 +388,8 @@ pub fn a_frame_comes_after_the_bytes_written_before_it<W: Wire>(pair: &Pair<W>) 
         let bytes = (source.as_ptr().cast(), WORDS * 8);
         let count = (round % 3 == 0).then_some(done);
         // Its first bytes to the beginning of the segment in one round, its last bytes to the end in the next.
-        pair.write(0, 1, if round % 2 == 0 { last } else { 0 }, bytes, Kept::Now, count);
+        let kept = if round % 4 < 2 { Kept::Now } else { Kept::InOrder };
+        pair.write(0, 1, if round % 2 == 0 { last } else { 0 }, bytes, kept, count);
         pair.post(0, 1, &round.to_le_bytes());
     }
     pair.until("frames", || pair.came(1) == ROUNDS as usize && count(done) == ROUNDS / 3);

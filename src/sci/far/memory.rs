@@ -263,7 +263,7 @@ impl Wire for Memory {
             let bytes = match kept {
                 // SAFETY: the caller promises `len` readable bytes.
                 Kept::Now => Bytes::Copied(unsafe { std::slice::from_raw_parts(from, len) }.to_vec()),
-                Kept::UntilDone => Bytes::There(Address(from.cast_mut()), len),
+                Kept::UntilDone | Kept::InOrder => Bytes::There(Address(from.cast_mut()), len),
             };
             self.begins(done);
             self.net.put(peer, self.me, Thing::Write { offset, bytes, done });

@@ -101,7 +101,7 @@ impl FarMap {
             && let Ok(at) = self.wire_offset(offset)
         {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(at, (src, len), None) };
+            unsafe { self.write_in_order(at, (src, len), Kept::Now, None) };
             if self.far.wire.is_busy() {
                 self.far.call.call(); // the wire may keep the end back
             }
@@ -118,16 +118,16 @@ impl FarMap {
         Ok(())
     }
 
-    /// Writes behind what was stored before, and returns when the source is free.
+    /// Writes behind what was stored before, and ahead of what is stored later.
     ///
     /// # Safety
-    /// `src` is readable for `len` bytes.
-    unsafe fn write_at_once(&self, at: u64, src: Readable, done: Done) {
+    /// `src` is readable, as long as `kept` says.
+    unsafe fn write_in_order(&self, at: u64, src: Readable, kept: Kept, done: Done) {
         let far = self.far;
         let mut stage = far.stage(self.peer); // held, so that no other thread posts meanwhile
         far.send_before_write(self.peer, &mut stage);
         // SAFETY: the caller promises the source.
-        far.until(|| unsafe { far.wire.write(self.peer, at, src, Kept::Now, done) }.unwrap_or(true));
+        far.until(|| unsafe { far.wire.write(self.peer, at, src, kept, done) }.unwrap_or(true));
     }
 
     /// Starts a put. `done` is raised when every byte is in place at the peer. `lasting`: the source stays as it is until then;
@@ -145,9 +145,22 @@ impl FarMap {
             });
         } else {
             // SAFETY: the caller promises the source until this returns.
-            unsafe { self.write_at_once(at, src, Some(done)) };
+            unsafe { self.write_in_order(at, src, Kept::Now, Some(done)) };
         }
         far.expect();
+        Ok(())
+    }
+
+    /// Starts a put of a source that stays as it is until `done` is raised. What is stored later comes after its bytes.
+    ///
+    /// # Safety
+    /// `src` is readable until then.
+    pub unsafe fn put_in_order(&self, offset: usize, src: Readable, done: Counter) -> Result<(), SciError> {
+        self.check(offset, src.1)?;
+        let at = self.wire_offset(offset)?;
+        // SAFETY: the caller promises the source until `done` is raised.
+        unsafe { self.write_in_order(at, src, Kept::InOrder, Some(done)) };
+        self.far.expect();
         Ok(())
     }
 

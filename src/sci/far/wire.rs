@@ -4,10 +4,10 @@
 //!
 //! Rules, for every wire:
 //! 1. Frames to one peer arrive once, whole, in the order in which they were posted.
-//! 2. Bytes of a [`Wire::write`] with [`Kept::Now`] are in place before [`Sink::frame`] gets a frame that was posted to the same
-//!    peer after it.
+//! 2. Bytes of a [`Wire::write`] with [`Kept::Now`] or [`Kept::InOrder`] are in place before [`Sink::frame`] gets a frame that was
+//!    posted to the same peer after it.
 //! 3. No call waits for another node, but [`Wire::leave`], which waits for peers' systems, for `time` at most. A write with
-//!    [`Kept::Now`] takes several calls.
+//!    [`Kept::Now`] or [`Kept::InOrder`] takes several calls.
 //! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer. What no
 //!    wire of ours sends ends the link: [`Sink::lost`].
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
@@ -48,6 +48,8 @@ pub enum Kept {
     Now,
     /// Until the write is complete.
     UntilDone,
+    /// Until the write is complete. The caller calls as with [`Kept::Now`], and what it posts afterwards stays behind the bytes.
+    InOrder,
 }
 
 /// What is counted when a transfer is complete: the word is raised by 1, with Release, when every byte is in place (of a write:
@@ -93,7 +95,7 @@ pub trait Wire: Send + Sync {
     /// and tries again.
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
 
-    /// Writes bytes to `offset` of the memory of `peer`. False: there is no room now; see also [`Kept::Now`].
+    /// Writes bytes to `offset` of the memory of `peer`. False: there is no room now; see also [`Kept::Now`], [`Kept::InOrder`].
     ///
     /// # Safety
     /// `from` is readable as long as `kept` says.

@@ -258,13 +258,7 @@ impl Link {
                     return Ok(false);
                 }
             }
-            let mut at = 0;
-            while at < len {
-                let piece = (len - at).min(PIECE);
-                let is_last = at + piece == len;
-                self.queue_write(offset + at as u64, from.wrapping_add(at), piece, done.filter(|_| is_last));
-                at += piece;
-            }
+            self.queue_pieces(offset, from, len, done);
             self.begun = Some(call);
             // Records have other bytes than whole segments.
             if is_flood
@@ -297,6 +291,17 @@ impl Link {
         self.segment
     }
 
+    /// Puts a write into the stream.
+    fn queue_pieces(&mut self, offset: u64, from: *const u8, len: usize, done: Done) {
+        let mut at = 0;
+        while at < len {
+            let piece = (len - at).min(PIECE);
+            let is_last = at + piece == len;
+            self.queue_write(offset + at as u64, from.wrapping_add(at), piece, done.filter(|_| is_last));
+            at += piece;
+        }
+    }
+
     /// Puts one piece of a write into the stream.
     fn queue_write(&mut self, offset: u64, from: *const u8, len: usize, done: Done) {
         let flags = if done.is_some() { WANTS_ACK } else { 0 };
@@ -307,6 +312,17 @@ impl Link {
         }
         self.stream.append(&[&head, &offset.to_le_bytes()]);
         self.stream.append_memory(Memory { at: from, len });
+    }
+
+    /// Writes memory that stays as it is until `done`, ahead of what is posted later. False: too many are under way.
+    pub fn write_in_order(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> io::Result<bool> {
+        if self.begun.is_some() || self.unacknowledged.len() >= UNDER_WAY || self.stream.bytes() > STREAM_MOST {
+            self.pump()?;
+            return Ok(false);
+        }
+        self.ahead_of_write = false;
+        self.queue_pieces(offset, from, len, done);
+        self.pump().map(|()| true)
     }
 
     /// Writes memory that stays as it is until `done`. False: too many are under way.

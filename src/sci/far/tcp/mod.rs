@@ -389,6 +389,7 @@ impl Wire for Tcp {
         self.with(peer, |link| match kept {
             Kept::Now => link.write_now(offset, from, len, done),
             Kept::UntilDone => link.write_later(offset, from, len, done),
+            Kept::InOrder => link.write_in_order(offset, from, len, done),
         })
     }
 

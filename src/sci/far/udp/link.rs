@@ -162,8 +162,9 @@ impl Link {
         self.add(&[&head(BYE, 0)]);
     }
 
-    /// Copies a write as far as there is room. True: all of it.
-    pub fn write_now(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> bool {
+    /// Makes packets of a write as far as there is room. True: of all of it. `lasting`: its memory stays as it is until `done`; else it is
+    /// copied.
+    pub fn write_in_order(&mut self, offset: u64, from: *const u8, len: usize, lasting: bool, done: Done) -> bool {
         let call = (offset, from.addr(), len);
         let mut at = self.begun.filter(|(begun, _)| *begun == call).map_or(0, |(_, at)| at);
         while at < len && self.has_room() {
@@ -176,6 +177,10 @@ impl Link {
             let done = done.filter(|_| is_last);
             let head = head_of_write(kind, piece, done);
             let number = match kind {
+                _ if lasting && piece >= SMALL => {
+                    let own = [&head[..], &target.to_le_bytes()].concat();
+                    self.pipe.push(own, Some(Memory { at: from.wrapping_add(at), len: piece }))
+                }
                 WRITE => self.add(&[&head, &target.to_le_bytes(), bytes]),
                 _ => self.pipe.push([&head[..], &target.to_le_bytes(), bytes].concat(), None),
             };
@@ -212,7 +217,7 @@ impl Link {
     /// Writes memory that stays as it is until `done`. False: too many are under way.
     pub fn write_later(&mut self, offset: u64, from: *const u8, len: usize, done: Done) -> bool {
         if len < SMALL && self.rest.bulk.is_empty() && self.has_room() {
-            return self.write_now(offset, from, len, done);
+            return self.write_in_order(offset, from, len, false, done);
         }
         let is_taken = self.rest.bulk.len() < UNDER_WAY;
         if is_taken {

@@ -380,7 +380,7 @@ impl Wire for Udp {
         done: Done,
     ) -> Result<bool, Lost> {
         self.with(peer, |link| match kept {
-            Kept::Now => link.write_now(offset, from, len, done),
+            Kept::Now | Kept::InOrder => link.write_in_order(offset, from, len, kept == Kept::InOrder, done),
             Kept::UntilDone => link.write_later(offset, from, len, done),
         })
     }
