@@ -66,14 +66,14 @@ impl Udp {
             first: if self.mode.is_seed { 0 } else { sys::random() as u32 },
             seeds: [self.seed(self.me, rank), self.seed(rank, self.me)],
             window: room.clamp(8, self.mode.window as usize) as u16,
-            most: most - HEAD - if self.is_protected { TAG } else { 0 },
+            most: most - HEAD - if self.is_protected() { TAG } else { 0 },
             dead: self.silence.as_micros() as u64,
             contact: self.contact.as_micros() as u64,
         };
         let now = self.now();
         let mut link = Link::new(terms, now);
         let mut lost = lost;
-        match self.is_protected.then(|| Guard::new(self.secret, self.mode, self.me, rank)) {
+        match self.is_protected().then(|| Guard::new(self.secret, self.mode, self.me, rank)) {
             Some(Ok(guard)) => link.pipe().protect(guard),
             Some(Err(why)) => lost = Some(self.report(rank, format!("no keys: what this node says {why}"))),
             None => {}
@@ -129,7 +129,7 @@ impl Udp {
                 let tried: Vec<String> = peer.ways.iter().map(|way| net::shown(way.to)).collect();
                 let seconds = self.contact.as_secs_f64();
                 let tried = tried.join(", ");
-                match (peer.link.pipe().differs, self.is_protected) {
+                match (peer.link.pipe().differs, self.is_protected()) {
                     (false, _) => format!(
                         "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {tried}; does a firewall drop what is sent \
                          there (GASNET_SCI_PORTS), is this the wrong interface (GASNET_SCI_IFACE), or has the node another \

@@ -38,6 +38,7 @@ mod sending;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use super::seal::CIPHER;
 use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
@@ -82,7 +83,7 @@ pub struct Udp {
     secret: [u8; 16],
     incarnation: u32,
     mode: Mode,
-    is_protected: bool,
+    is_protected: AtomicBool,
     card: Card,
     sockets: Vec<UdpSocket>,
     epoll: Epoll,
@@ -132,7 +133,7 @@ impl Udp {
             secret,
             incarnation: sys::random() as u32,
             mode,
-            is_protected: false,
+            is_protected: AtomicBool::new(false),
             card,
             sockets,
             epoll,
@@ -156,15 +157,15 @@ impl Udp {
         Udp { silence, contact, ..self }
     }
 
-    /// With keys of each pair's own, by which everything is sealed, or without.
-    pub fn with_protection(self, is_protected: bool) -> Udp {
-        Udp { is_protected, ..self }
-    }
-
     /// With faults on wish.
     pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
         let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
         Udp { faults, ..self }
+    }
+
+    /// Each pair makes keys, by which everything is sealed.
+    fn is_protected(&self) -> bool {
+        self.is_protected.load(Ordering::Relaxed) // Relaxed: it is set before nodes have met
     }
 
     fn now(&self) -> u64 {
@@ -279,7 +280,7 @@ impl Udp {
             };
             // Whoever does not know the job's secret makes no link.
             if self.peers[rank as usize].get().is_none()
-                && head::Head::read(datagram, self.is_protected, self.seed(rank, self.me)).is_none()
+                && head::Head::read(datagram, self.is_protected(), self.seed(rank, self.me)).is_none()
             {
                 continue;
             }
@@ -343,7 +344,13 @@ impl Udp {
 
 impl Wire for Udp {
     fn name(&self) -> String {
-        if self.mode.is_seed { "seed-udp".into() } else { "udp".into() }
+        let name = if self.mode.is_seed { "seed-udp" } else { "udp" };
+        if self.is_protected() { format!("{name}, protected ({CIPHER})") } else { name.into() }
+    }
+
+    fn protect(&self) -> bool {
+        self.is_protected.store(true, Ordering::Relaxed); // Relaxed: before there are links, and threads that look
+        true
     }
 
     fn address(&self) -> Vec<u8> {

@@ -21,7 +21,9 @@ fn wires(nodes: u32, mode: Mode) -> Vec<Udp> {
 }
 
 fn protected(nodes: u32, mode: Mode) -> Vec<Udp> {
-    wires(nodes, mode).into_iter().map(|wire| wire.with_protection(true)).collect()
+    let wires = wires(nodes, mode);
+    assert!(wires.iter().all(|wire| wire.protect() && wire.name().contains("protected")));
+    wires
 }
 
 #[test]
@@ -113,12 +115,12 @@ fn a_peer_that_is_not_there_is_told_of_with_its_address_and_the_settings() {
 fn what_strangers_send_makes_no_link_and_changes_nothing() {
     for is_protected in [false, true] {
         let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
-        let pair =
-            Pair::new(wires(2, Mode::NORMAL).into_iter().map(|wire| wire.with_protection(is_protected)).collect());
+        let pair = Pair::new(if is_protected { protected(2, Mode::NORMAL) } else { wires(2, Mode::NORMAL) });
         let to = pair.nodes[1].wire.card.spots[0].at;
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
         let others = [(*b"another secret!!", is_protected), (SECRET, !is_protected)].map(|(secret, is_protected)| {
-            let other = Udp::new(0, 2, secret, &here, Mode::NORMAL).unwrap().with_protection(is_protected);
+            let other = Udp::new(0, 2, secret, &here, Mode::NORMAL).unwrap();
+            assert!(!is_protected || other.protect());
             other.set_peers(vec![other.address(), pair.nodes[1].wire.address()]);
             assert_eq!(other.post(1, &mut [1, 2, 3]), Ok(true));
             other
@@ -243,9 +245,11 @@ fn who_sits_between_two_nodes_reads_nothing_of_what_is_protected_and_changes_not
 #[test]
 fn nodes_that_differ_in_protection_or_secret_say_so_and_never_talk() {
     let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
-    let wire = |me, secret, is_protected| {
+    let wire = |me, secret, is_protected: bool| {
         let times = (Duration::from_secs(10), Duration::from_millis(500));
-        Udp::new(me, 2, secret, &here, Mode::NORMAL).unwrap().with_times(times.0, times.1).with_protection(is_protected)
+        let wire = Udp::new(me, 2, secret, &here, Mode::NORMAL).unwrap().with_times(times.0, times.1);
+        assert!(!is_protected || wire.protect());
+        wire
     };
     let other = *b"another secret!!";
     for (wires, words) in [
