@@ -23,7 +23,7 @@
 //!    have no room. What stays behind is sent by the next look ([`Far::settle`]) or by the thread. Only a full stage makes a store
 //!    wait. It lets the wire work meanwhile, which runs no handlers. So a store never fails.
 //! 3. Nothing is sent to a peer that is lost or has left. The job is about to end then: its supervisor says so, or
-//!    [`Far::progress`] does when nobody has for `GRACE`.
+//!    [`Far::progress`] does when nobody has for [`Wire::grace`].
 //!
 //! Must not know: messages, slots, how a wire works.
 
@@ -60,8 +60,6 @@ use wire::{AREAS, Lost, Sink, Wire, area_of, offset_in};
 
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
 const WARM: u32 = 1024;
-/// How long after the loss of a peer this node waits for its supervisor to end the job.
-const GRACE: Duration = Duration::from_secs(2);
 /// Looks of a sender that waits for room before it sleeps between them.
 const SPINS: u32 = 2000;
 
@@ -400,7 +398,8 @@ impl Far {
 
     #[cold]
     fn judge_losses(&self) {
-        let overdue = |gone: &&Gone| gone.since.elapsed() > GRACE;
+        let grace = self.wire.grace();
+        let overdue = |gone: &&Gone| gone.since.elapsed() > grace;
         let found = self.gone.lock().iter().find(overdue).map(|gone| (gone.rank, gone.why.clone()));
         if let Some((rank, Lost(why))) = found {
             fatal::give_up(format_args!("lost the connection to node {rank}: {why}; ending the job"));

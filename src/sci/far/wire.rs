@@ -127,6 +127,12 @@ pub trait Wire: Send + Sync {
         Vec::new()
     }
 
+    /// How long this node waits, after the loss of a peer, for its supervisor to end the job: who is told of the end of a process or of a
+    /// host may know better.
+    fn grace(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none now, so a node that sleeps
     /// must look now and then. Asked for before each sleep, after a thorough progress.
     fn descriptor(&self) -> Option<RawFd>;

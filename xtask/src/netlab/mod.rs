@@ -1,12 +1,14 @@
 //! Hosts and faulty networks on one machine. Each host is a set of namespaces; the relay between them delays, loses,
 //! reorders, duplicates, corrupts and cuts, as a seed says, because not every kernel can.
 //!
+//! - `dark`: what the wire over UDP bears.
 //! - `hosts`: runs a command on the first of some hosts.
 //! - `kill`: kills processes and links in each phase of a job.
 //! - `meet`: nodes of hosts with unusual addresses.
 //! - `many`: many nodes on a few hosts.
 //! - `soak`: verifying programs over a bad network.
 
+mod dark;
 mod fault;
 mod hostd;
 mod hosts;
@@ -39,6 +41,7 @@ const NOT_HERE: i32 = 77;
 /// hosts and faulty networks on this machine; status 77 where namespaces are not permitted
 #[derive(Subcommand)]
 pub enum Command {
+    Dark(dark::Options),
     Hosts(HostsOptions),
     Kill(kill::Options),
     Many(many::Options),
@@ -89,7 +92,7 @@ pub fn run(repo: &Repo, command: &Command) -> Result<bool> {
 fn dispatch(repo: &Repo, command: &Command) -> Result<bool> {
     match command {
         Command::Hosts(_) => repo.set_up("ip")?,
-        Command::Kill(_) | Command::Meet => repo.set_up("gcc ip")?,
+        Command::Dark(_) | Command::Kill(_) | Command::Meet => repo.set_up("gcc ip")?,
         Command::Many(_) | Command::Soak(_) => repo.set_up("gcc g++ ip")?,
         Command::Hostd { .. } | Command::Rsh { .. } => {}
     }
@@ -99,6 +102,7 @@ fn dispatch(repo: &Repo, command: &Command) -> Result<bool> {
             // All values are dropped: the hosts have ended.
             process::exit(code)
         }
+        Command::Dark(options) => dark::run(repo, options),
         Command::Kill(options) => kill::run(repo, options),
         Command::Meet => meet::run(repo),
         Command::Many(options) => many::run(repo, options),

@@ -4,7 +4,7 @@ use super::hosts::Network;
 use super::job::Layout;
 use super::spec::Spec;
 use crate::options::Seed;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 #[derive(Args)]
 pub struct Links {
@@ -14,6 +14,23 @@ pub struct Links {
     pub specs: Vec<Spec>,
     #[command(flatten)]
     pub seed: Seed,
+}
+
+/// The library's own networks between hosts. TCP is that of the settings, which may be another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Wire {
+    Tcp,
+    Udp,
+}
+
+impl Wire {
+    /// The settings of a job. Over UDP its nodes count what happens, and a silent peer is lost as soon as over TCP.
+    pub fn settings(self) -> Vec<(&'static str, &'static str)> {
+        match self {
+            Wire::Tcp => Vec::new(),
+            Wire::Udp => vec![("GASNET_SCI_NETWORK", "udp"), ("GASNET_SCI_UDP_DEAD", "5"), ("GASNET_SCI_STATS", "yes")],
+        }
+    }
 }
 
 impl Links {

@@ -66,6 +66,11 @@ impl Relay {
         switch.set_dead(b, a, dead);
     }
 
+    /// Frames that have come out of the link from one host to another.
+    pub fn passed(&self, from: usize, to: usize) -> u64 {
+        self.shared.switch().passed(from, to)
+    }
+
     pub fn report(&self) -> Vec<String> {
         self.shared.switch().report()
     }

@@ -1,10 +1,10 @@
 //! Programs that verify what they move, over a bad network: with loss, delay, frames out of order and twice, and cuts of a
-//! second. All of that is TCP's to repair, so each run must end with the right answer. Counts wrong bytes, jobs that
-//! hang, jobs that give up, and what is left behind.
+//! second. All of that is TCP's to repair, or the library's own over UDP, so each run must end with the right answer. Counts wrong
+//! bytes, jobs that hang, jobs that give up, and what is left behind; over UDP also each case of the protocol's table.
 
 use super::hosts::Network;
 use super::job::{self, Bench, End, Layout, Outcome};
-use super::options::{Links, layout};
+use super::options::{Links, Wire, layout};
 use super::spec::Spec;
 use crate::options::seconds;
 use crate::repo::Repo;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{ArgGroup, Args};
 use fastrand::Rng;
 use regex::Regex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,14 @@ pub struct Options {
     limit: Duration,
     #[command(flatten)]
     links: Links,
+    /// udp: datagrams are hit by faults of their own in two of three runs, and a third of the runs is in seed mode
+    #[arg(long, default_value = "tcp")]
+    network: Wire,
 }
+
+/// Faults of datagrams, in the words of GASNET_SCI_UDP_FAULTS.
+const UDP_FAULTS: [&str; 3] = ["none", "loss=5,dup=2,reorder=8,flip=1", "loss=10,dup=5,reorder=32,flip=2,delay=0.2ms"];
+const UDP_MODES: [&str; 3] = ["normal", "normal", "seed"];
 
 /// What a run is, which follows from the seed and its number.
 #[derive(Debug, PartialEq)]
@@ -69,6 +76,8 @@ struct Plan {
     build: &'static str,
     reference: bool,
     link_seed: u64,
+    /// Mode and faults, over UDP.
+    udp: (&'static str, &'static str),
 }
 
 impl Plan {
@@ -80,6 +89,7 @@ impl Plan {
             build: BUILDS[random.usize(..BUILDS.len())],
             reference: random.u8(..3) == 0,
             link_seed: random.u64(0..1 << 30),
+            udp: (UDP_MODES[random.usize(..3)], UDP_FAULTS[random.usize(..3)]),
         }
     }
 }
@@ -133,7 +143,7 @@ struct Row {
 }
 
 pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
-    let Options { minutes, runs, only, layout, programs: chosen, limit, links } = options;
+    let Options { minutes, runs, only, layout, programs: chosen, limit, links, network } = options;
     let seed = links.seed.seed;
     let is_wanted = |name: &&str| chosen.is_empty() || chosen.iter().any(|wanted| wanted == name);
     let programs: Vec<&'static str> = PROGRAMS.into_iter().filter(is_wanted).collect();
@@ -159,7 +169,7 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
     let bench = Bench::make(repo, layout.clone(), &Network::Relay(links.clone(), seed))?;
     let relay = bench.hosts.as_ref().and_then(|hosts| hosts.relay.as_ref()).context("it was asked for")?;
     println!("netlab soak: seed {seed}");
-    let (start, mut rows) = (Instant::now(), BTreeMap::<&str, Row>::new());
+    let (start, mut rows, mut cases) = (Instant::now(), BTreeMap::<&str, Row>::new(), BTreeMap::new());
     for run in first..last {
         if start.elapsed() >= time {
             break;
@@ -168,12 +178,19 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
         relay.renew(&links, plan.link_seed);
         let program = directories[plan.build].join(plan.program);
         let words = [vec![program.display().to_string()], arguments[plan.program].clone()].concat();
-        let environment = if plan.reference { &[("GASNET_SCI_EXTENDED", "ref")][..] } else { &[] };
-        let mut job = bench.start(&words, environment)?;
+        let mut environment = network.settings();
+        environment.extend(plan.reference.then_some(("GASNET_SCI_EXTENDED", "ref")));
+        if *network == Wire::Udp {
+            environment.extend([("GASNET_SCI_UDP_MODE", plan.udp.0), ("GASNET_SCI_UDP_FAULTS", plan.udp.1)]);
+        }
+        let mut job = bench.start(&words, &environment)?;
         let status = job.wait(job.start + *limit)?;
         let took = job.start.elapsed();
         let End { outcome, stuck, left } = bench.end(&mut job, status)?;
         let mut found = faults(plan.program, bench.layout.nodes(), &outcome);
+        if *network == Wire::Udp {
+            count(&outcome.err, cases.entry(plan.udp.0).or_default());
+        }
         if status.is_some() && !left.is_empty() {
             found.push(Fault::Left);
         }
@@ -187,7 +204,8 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
                 if found.is_empty() { "right" } else { "FAILED" }
             );
             let filter: String = chosen.iter().map(|name| format!(" --program {name}")).collect();
-            println!("    again: cargo xtask netlab soak --seed {seed} --only {run}{filter}");
+            let over = if *network == Wire::Udp { " --network udp" } else { "" };
+            println!("    again: cargo xtask netlab soak --seed {seed} --only {run}{filter}{over}");
             println!("    job: {}", bench.words(&words).join(" "));
             relay.report().iter().for_each(|line| println!("    link: {line}"));
             outcome.err.lines().take(12).for_each(|line| println!("    err: {line}"));
@@ -198,10 +216,33 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
         }
     }
     let (table, runs, failed) = table(&rows);
-    print!("{table}");
+    print!("{table}{}", table_of_cases(&cases));
     println!("seed {seed}: {runs} runs in {} s", start.elapsed().as_secs());
     println!("soak: {} passed, {failed} failed", runs - failed.min(runs));
     Ok(failed == 0)
+}
+
+/// Adds the counters of UDP that the nodes have printed.
+fn count(printed: &str, cases: &mut BTreeMap<String, u64>) {
+    let line = Regex::new(r"(?m)stats: UDP (.*?) +([0-9]+)$").expect("a constant");
+    for found in line.captures_iter(printed) {
+        *cases.entry(found[1].to_owned()).or_default() += found[2].parse::<u64>().unwrap_or(0);
+    }
+}
+
+/// How often each case of the protocol's table has occurred, in each mode.
+fn table_of_cases(cases: &BTreeMap<&str, BTreeMap<String, u64>>) -> String {
+    let names: BTreeSet<&String> = cases.values().flat_map(BTreeMap::keys).collect();
+    let modes: Vec<&str> = cases.keys().copied().collect();
+    let mut text = String::new();
+    if !modes.is_empty() {
+        text = format!("| over UDP | {} |\n|---|{}\n", modes.join(" | "), "---|".repeat(modes.len()));
+    }
+    for name in names {
+        let times = cases.values().map(|counts| counts.get(name).copied().unwrap_or(0).to_string());
+        let _ = writeln!(text, "| {name} | {} |", times.collect::<Vec<_>>().join(" | "));
+    }
+    text
 }
 
 /// The table, the number of runs and that of faults.
@@ -256,6 +297,18 @@ mod tests {
         assert!(plans.iter().zip(0..).all(|(plan, number)| *plan == Plan::make(4, number, &PROGRAMS)));
         assert!(PROGRAMS.iter().all(|name| plans.iter().filter(|plan| plan.program == *name).count() == 2));
         assert!(plans.iter().any(|plan| plan.reference) && plans.iter().any(|plan| plan.build == "par"));
+    }
+
+    #[test]
+    fn counters_of_all_nodes_and_runs_are_added_by_mode() {
+        let (mut cases, mut normal) = (BTreeMap::new(), BTreeMap::new());
+        let node =
+            |rank: u32, times: u32| format!("gasnet-sci: node {rank}/2: stats: UDP ack before            {times}\n");
+        count(&(node(0, 3) + "gasnet-sci: node 0/2: stats: requests sent  7\n" + &node(1, 4)), &mut normal);
+        count(&node(0, 10), &mut normal);
+        cases.insert("normal", normal);
+        assert_eq!(table_of_cases(&cases), "| over UDP | normal |\n|---|---|\n| ack before | 17 |\n");
+        assert_eq!(table_of_cases(&BTreeMap::new()), "");
     }
 
     #[test]

@@ -94,6 +94,11 @@ impl Switch {
         out
     }
 
+    /// Frames that have come out of the link from one host to another.
+    pub fn passed(&self, from: usize, to: usize) -> u64 {
+        self.links[from * self.hosts + to].counts.passed
+    }
+
     /// What became of the frames of each direction that had any.
     pub fn report(&self) -> Vec<String> {
         let line = |(number, link): (usize, &Link)| {

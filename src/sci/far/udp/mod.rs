@@ -432,6 +432,11 @@ impl Wire for Udp {
         Some(HEARTBEAT)
     }
 
+    // A silence that makes a peer lost is as long as the launcher's patience already, or shorter because somebody wants it so.
+    fn grace(&self) -> Duration {
+        Duration::from_millis(500)
+    }
+
     // Without a link on which another thread is at work: this one exits, and waits for nobody.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let mut all = Counts::default();

@@ -10,7 +10,7 @@ mod victim;
 
 use super::hosts::Network;
 use super::job::{self, Bench, End, Layout};
-use super::options::layout;
+use super::options::{Wire, layout};
 use crate::options::Seed;
 use crate::repo::Repo;
 use anyhow::{Result, ensure};
@@ -58,6 +58,8 @@ pub struct Options {
     phases: Vec<String>,
     #[arg(long, default_value = "par", value_parser = ["seq", "parsync", "par"])]
     build: String,
+    #[arg(long, default_value = "tcp")]
+    network: Wire,
     #[command(flatten)]
     seed: Seed,
 }
@@ -88,7 +90,7 @@ fn waited_for_cpus() -> Option<Duration> {
 }
 
 pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
-    let Options { layout, times, build, seed: Seed { seed }, .. } = options;
+    let Options { layout, times, build, network, seed: Seed { seed }, .. } = options;
     let is_wanted = |victim: &Victim| {
         layout.0.len() >= victim.needs_hosts() && (options.victims.is_empty() || options.victims.contains(victim))
     };
@@ -105,7 +107,8 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
         for &victim in victims.iter().filter(|victim| victim.matters_in(phase)) {
             let cell: &mut Cell = table.entry((victim, phase)).or_default();
             for number in 0..*times {
-                let strike = || strike(&bench, &program, victim, phase, Rng::with_seed(seed.wrapping_add(number)));
+                let strike =
+                    || strike(&bench, &program, *network, (victim, phase), Rng::with_seed(seed.wrapping_add(number)));
                 let mut report = strike()?;
                 for _ in 0..AGAIN {
                     if report.crowded < CROWDED || !matches!(&report.wrong[..], [one] if one.starts_with(LATE)) {
@@ -124,8 +127,9 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
                 cell.failed += 1;
                 println!("FAILED: {}, {phase}: {}: {}", victim.name(), report.deed, report.wrong.join("; "));
                 println!(
-                    "    again: cargo xtask netlab kill --victim {} --phase {phase} --times 1 --build {build} --seed {} --layout {}",
+                    "    again: cargo xtask netlab kill --victim {} --phase {phase} --times 1 --build {build} --network {} --seed {} --layout {}",
                     victim.name(),
+                    network.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned()),
                     seed.wrapping_add(number),
                     bench.layout.0.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
                 );
@@ -145,9 +149,15 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
 }
 
 /// Starts a job, does the deed in the phase, and looks at the end.
-fn strike(bench: &Bench, program: &Path, victim: Victim, phase: &str, mut random: Rng) -> Result<Report> {
+fn strike(
+    bench: &Bench,
+    program: &Path,
+    network: Wire,
+    (victim, phase): (Victim, &str),
+    mut random: Rng,
+) -> Result<Report> {
     let words = [program.display().to_string(), phase.to_owned()];
-    let mut job = bench.start(&words, &[])?;
+    let mut job = bench.start(&words, &network.settings())?;
     let mut wrong = Vec::new();
     let until = job.start + START;
     let arrived = |text: &str| text.lines().filter(|line| line.ends_with(&format!(": {phase}"))).count();
