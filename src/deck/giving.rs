@@ -23,6 +23,7 @@ use super::engine::{Deck, Handle};
 use super::message::{Message, Storage};
 use super::messages::{self, Where};
 use super::owner::Credit;
+use super::places::Writable;
 use super::state::Due;
 use super::waiting::Key;
 use super::{BoxId, Failure, Outcome, Until};
@@ -35,6 +36,7 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::verbs::Flags;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// How bytes get into heaps of nodes of other hosts.
 pub trait Network: Send + Sync {
@@ -48,6 +50,9 @@ pub trait Network: Send + Sync {
     /// `from` is readable, and stays as it is, until then.
     unsafe fn write(&self, node: u32, offset: usize, from: Readable, done: Counter) -> Result<(), Error>;
 }
+
+/// The network, and what nodes of other hosts may write of this node's heap; `None`: nothing, since the network cannot.
+pub type Reach = (Box<dyn Network>, Option<Arc<Writable>>);
 
 /// A message that is being given.
 struct Gift {

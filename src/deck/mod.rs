@@ -33,6 +33,8 @@ pub mod item;
 pub mod message;
 pub mod messages;
 pub mod names;
+#[cfg(not(loom))]
+pub mod network;
 mod outbound;
 pub mod owner;
 mod pace;

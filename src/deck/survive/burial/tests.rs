@@ -56,6 +56,7 @@ fn job() -> ([Node; 3], Arc<Fake>) {
     let nodes: &'static [_] = nodes.leak();
     let deck = |rank: usize| {
         let setting = Setting {
+            far: None,
             am: &nodes[rank].am,
             threaded: false,
             limit: 1024,
