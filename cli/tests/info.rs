@@ -132,6 +132,7 @@ fn jobs_on_several_hosts_have_a_network_here() {
     let set = [
         ("GASNET_SCI_NETWORK", "tcp"),
         ("GASNET_SCI_IFACE", "127.0.0.1"),
+        ("GASNET_SCI_SECURE", "yes"),
         ("GASNET_SCI_PORTS", "40000-40007"),
         ("GASNET_SCI_RSH", "rsh -4"),
         ("GASNET_SCI_AGENT_CONF", conf.to_str().unwrap()),
@@ -143,6 +144,7 @@ fn jobs_on_several_hosts_have_a_network_here() {
     assert_eq!((&hosts["addresses"][0], &hosts["only_loopback"]), (&"127.0.0.1 (lo)".into(), &true.into()), "{hosts}");
     assert_eq!((&hosts["ports"], &hosts["rsh"]), (&"40000-40007".into(), &"rsh -4".into()), "{hosts}");
     assert!(hosts["interface"].is_string() && hosts["why"].as_str().unwrap().contains("GASNET_SCI_NETWORK"), "{hosts}");
+    assert!(hosts["protected"].as_str().unwrap().starts_with("AES-128-GCM"), "{hosts}");
     assert_eq!(hosts["agent_conf"][1]["lines"], serde_json::json!(["jobs = 3"]));
     for library in ["libfabric", "pmix"] {
         let file = &hosts[library]["file"];
@@ -151,6 +153,7 @@ fn jobs_on_several_hosts_have_a_network_here() {
 
     let hosts = &json(&[], &[("GASNET_SCI_IFACE", "no-such-interface")])["hosts"];
     assert!(hosts["address"].is_null() && hosts["problem"].as_str().unwrap().contains("no-such-interface"), "{hosts}");
+    assert!(hosts["protected"].as_str().unwrap().starts_with("no (GASNET_SCI_SECURE)"), "{hosts}");
     assert_eq!((&hosts["ports"], &hosts["rsh"]), (&"any".into(), &"ssh -o BatchMode=yes".into()), "{hosts}");
 }
 

@@ -20,7 +20,7 @@ pub const HANDOFF: &str = "GASNET_SCI_BOOT";
 /// The variable in which the launcher passes its nodes where their parts of the traffic matrix go. A person never sets it.
 pub const PARTS: &str = "GASNET_SCI_MATRIX_PARTS";
 
-pub use hosts::{AGENT_CONF, Hosts, Network, Transport, UdpFaults};
+pub use hosts::{AGENT_CONF, Hosts, Network, Secure, Transport, UdpFaults};
 pub use observe::{Mask, Observe, Record};
 pub use parse::{Amount, NodeSet, SegmentSize, SignalSet, YES_NO, memory_size, signal_number, yes_no};
 pub use read::{ConfigError, Reported, variable};

@@ -208,7 +208,7 @@ impl Job {
         if let Some(far) = adapter.far() {
             far.admit(CONTROL, control.clone(), Box::new(move |peer, at, len| layout.may_write_control(peer, at, len)));
             far.admit(COMMAND, command.clone(), Box::new(move |peer, at, len| layout.may_write_command(peer, at, len)));
-            network::meet(far, &*boot)?;
+            network::meet(far, &*boot, &config)?;
         }
         let environment = match memory.header().hosts() {
             1 if me == 0 => Some(publish_environment(&adapter)?),

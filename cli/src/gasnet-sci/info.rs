@@ -183,6 +183,7 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
 fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
     writeln!(out, "\nJobs on several hosts")?;
     row(out, "network", format_args!("{}: {}", hosts.network, hosts.why))?;
+    row(out, "protected", &hosts.protected)?;
     row(out, "RDMA hardware", hosts.hardware.as_deref().unwrap_or("none"))?;
     let found = |library: &LibraryFound| library.file.clone().unwrap_or_else(|| format!("no {} here", library.name));
     row(out, "libfabric", found(&hosts.libfabric))?;

@@ -3,9 +3,10 @@
 #![allow(unsafe_code)] // the loader of libraries
 
 use crate::report::{AgentConf, HostsReport, LibraryFound};
-use gasnet_sci::base::config::{AGENT_CONF, Config, Network, Transport};
+use gasnet_sci::base::config::{AGENT_CONF, Config, Hosts, Network, Secure, Transport};
 use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
+use gasnet_sci::sci::far::seal;
 use std::ffi::CStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +17,7 @@ pub fn look(config: &Config) -> HostsReport {
     let hosts = &config.hosts;
     let libfabric = library(c"libfabric.so.1");
     let hardware = has_rdma_hardware();
-    let (network, why) = choice(&hosts.network, hardware.as_deref(), libfabric.file.as_deref());
+    let (network, why) = choice(hosts, hardware.as_deref(), libfabric.file.as_deref());
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone());
     let (found, problem) = match endpoint {
         Ok(endpoint) => (endpoint.interfaces, None),
@@ -25,6 +26,7 @@ pub fn look(config: &Config) -> HostsReport {
     let is_alone = !found.is_empty() && found.iter().all(|interface| interface.address.is_loopback());
     let files = [Some(AGENT_CONF), hosts.agent_conf.as_deref()];
     HostsReport {
+        protected: protected(hosts.secure),
         network,
         why,
         hardware,
@@ -47,12 +49,20 @@ pub fn look(config: &Config) -> HostsReport {
 }
 
 /// The network that GASNET_SCI_NETWORK means here, and why.
-fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
+fn choice(hosts: &Hosts, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
     let ofi = |provider: Option<&str>| provider.map_or("ofi".into(), |provider| format!("ofi:{provider}"));
-    match (wanted.on(|| hardware.map(String::from)), libfabric) {
-        (Transport::Tcp, _) if *wanted == Network::Auto => ("tcp".into(), "there is no RDMA hardware".into()),
+    let is_auto = hosts.network == Network::Auto;
+    match (hosts.transport(|| hardware.map(String::from)), libfabric) {
+        (Transport::Tcp, _) if is_auto && hosts.secure == Secure::Yes => {
+            ("tcp".into(), "GASNET_SCI_SECURE wants it".into())
+        }
+        (Transport::Tcp, _) if is_auto => ("tcp".into(), "there is no RDMA hardware".into()),
         (Transport::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
         (Transport::Udp, _) => ("udp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Transport::Ofi(provider), _) if hosts.secure == Secure::Yes => (
+            ofi(provider),
+            "GASNET_SCI_NETWORK says so, BUT IT CANNOT PROTECT (GASNET_SCI_SECURE): a job would not start".into(),
+        ),
         (Transport::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
         (Transport::Ofi(provider), None) => {
             (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
@@ -62,6 +72,19 @@ fn choice(wanted: &Network, hardware: Option<&str>, libfabric: Option<&str>) -> 
             "tcp".into(),
             format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
         ),
+    }
+}
+
+/// Whether a job protects what goes between hosts, as far as this host alone knows.
+fn protected(secure: Secure) -> String {
+    match (secure, seal::is_fast()) {
+        (Secure::No, _) => "no (GASNET_SCI_SECURE)".into(),
+        (Secure::Yes, true) => seal::CIPHER.into(),
+        (Secure::Yes, false) => format!("{}, SLOWLY: the processor has no instructions for it", seal::CIPHER),
+        (Secure::Auto, true) => {
+            format!("{} if the others' processors have instructions for it, too, over tcp and udp", seal::CIPHER)
+        }
+        (Secure::Auto, false) => "no: the processor has no instructions for it".into(),
     }
 }
 
@@ -102,7 +125,7 @@ mod tests {
 
     #[test]
     fn libfabric_is_for_hardware_unless_the_user_wants_it() {
-        let of = |wanted, hardware, libfabric| choice(&wanted, hardware, libfabric);
+        let of = |network, hardware, libfabric| choice(&Hosts { network, ..Hosts::default() }, hardware, libfabric);
         assert_eq!(of(Network::Auto, None, Some("lib")).0, "tcp");
         assert_eq!(of(Network::Auto, Some("device"), Some("lib")).0, "ofi");
         let (network, why) = of(Network::Auto, Some("RDMA device mlx5_0"), None);
@@ -110,6 +133,10 @@ mod tests {
         assert_eq!(of(Network::Tcp, Some("device"), Some("lib")).0, "tcp");
         assert_eq!(of(Network::Ofi(Some("net".into())), None, Some("lib")).0, "ofi:net");
         assert!(of(Network::Ofi(None), None, None).1.contains("NOT FOUND"));
+        let secure =
+            |network| choice(&Hosts { network, secure: Secure::Yes, ..Hosts::default() }, Some("device"), Some("lib"));
+        assert_eq!(secure(Network::Auto).0, "tcp");
+        assert!(secure(Network::Ofi(None)).1.contains("CANNOT PROTECT"));
     }
 
     #[test]

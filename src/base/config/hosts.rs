@@ -21,7 +21,7 @@ pub enum Network {
     Ofi(Option<String>),
 }
 
-/// What [`Network`] means on one host, once it is known which hardware that host has. [`Network::on`] makes it; the job opens its wire by
+/// What [`Network`] means on one host, once it is known which hardware that host has. [`Hosts::transport`] makes it; the job opens its wire by
 /// it (`job/state/network.rs`), and `gasnet-sci info` prints it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport<'a> {
@@ -37,7 +37,7 @@ pub enum Transport<'a> {
 
 impl Network {
     /// What it means on a host. `hardware` names that host's hardware for libfabric, if there is any.
-    pub fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Transport<'_> {
+    fn on(&self, hardware: impl FnOnce() -> Option<String>) -> Transport<'_> {
         match self {
             Network::Tcp => Transport::Tcp,
             Network::Udp => Transport::Udp,
@@ -54,6 +54,27 @@ impl Network {
             "udp" => Some(Network::Udp),
             "ofi" => Some(Network::Ofi(None)),
             other => other.strip_prefix("ofi:").filter(|p| !p.is_empty()).map(|p| Network::Ofi(Some(p.into()))),
+        }
+    }
+}
+
+/// Whether what goes between hosts is encrypted and authenticated: the value of GASNET_SCI_SECURE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secure {
+    /// It is not.
+    No,
+    /// It is, or there is no job.
+    Yes,
+    /// It is where all processors are made for it, and the hosts are different machines.
+    Auto,
+}
+
+impl Secure {
+    /// What this word means.
+    pub fn parse(text: &str) -> Option<Secure> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "auto" => Some(Secure::Auto),
+            other => super::yes_no(other).map(|yes| if yes { Secure::Yes } else { Secure::No }),
         }
     }
 }
@@ -118,6 +139,8 @@ pub struct Hosts {
     pub agent_conf: Option<String>,
     /// The network between hosts.
     pub network: Network,
+    /// Whether what goes over it is protected.
+    pub secure: Secure,
     /// The network interface for other hosts, by name or address.
     pub interface: Option<String>,
     /// The congestion control of connections over TCP.
@@ -142,6 +165,15 @@ const SSH: &str = "ssh";
 const NOBODY_TYPES: [&str; 2] = ["-o", "BatchMode=yes"];
 
 impl Hosts {
+    /// What carries bytes between hosts. `hardware` names this host's hardware for libfabric, if there is any: libfabric protects nothing, so
+    /// it is not taken by itself where protection is wanted.
+    pub fn transport(&self, hardware: impl FnOnce() -> Option<String>) -> Transport<'_> {
+        match self {
+            Hosts { network: Network::Auto, secure: Secure::Yes, .. } => Transport::Tcp,
+            _ => self.network.on(hardware),
+        }
+    }
+
     /// The words of the command that runs another command on a host; the host follows.
     pub fn reach(&self) -> Vec<String> {
         let words = |text: &str| -> Vec<String> { text.split_whitespace().map(String::from).collect() };
@@ -168,6 +200,7 @@ impl Default for Hosts {
             tree: 64,
             agent_conf: None,
             network: Network::Auto,
+            secure: Secure::No,
             interface: None,
             congestion: Congestion::Auto,
             udp_seed: false,
@@ -192,6 +225,22 @@ mod tests {
         for wrong in ["", "loss", "loss=100", "loss=-1", "delay=2", "delay=201ms", "reorder=65", "drop=1", "seed=x"] {
             assert_eq!(UdpFaults::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_network_that_protects_nothing_is_taken_on_wish_alone() {
+        let of = |network, secure| {
+            let hosts = Hosts { network, secure, ..Hosts::default() };
+            format!("{:?}", hosts.transport(|| Some("device".into())))
+        };
+        assert_eq!(of(Network::Auto, Secure::No), "OfiElseTcp(\"device\")");
+        assert_eq!(of(Network::Auto, Secure::Auto), "OfiElseTcp(\"device\")");
+        assert_eq!(of(Network::Auto, Secure::Yes), "Tcp");
+        assert_eq!(of(Network::Ofi(None), Secure::Yes), "Ofi(None)");
+        for (text, secure) in [("Yes", Secure::Yes), ("0", Secure::No), (" AUTO ", Secure::Auto)] {
+            assert_eq!(Secure::parse(text), Some(secure));
+        }
+        assert_eq!(Secure::parse("maybe"), None);
     }
 
     #[test]

@@ -136,10 +136,16 @@ impl Book {
         others.into_iter().any(|card| ways(card, own, &self.shared).iter().any(is_at))
     }
 
+    /// True if all nodes are processes of one machine.
+    pub fn is_of_one_machine(&self) -> bool {
+        let mut machines = self.cards.iter().flatten().map(|card| card.machine);
+        let first = machines.next();
+        machines.all(|machine| Some(machine) == first)
+    }
+
     /// The first node that cannot meet all others, and why. All nodes come to the same one, so that it alone need tell.
     pub fn gap(&self) -> Option<(u32, String)> {
-        let machines: HashSet<u64> = self.cards.iter().flatten().map(|card| card.machine).collect();
-        if machines.len() < 2 {
+        if self.is_of_one_machine() {
             return None;
         }
         // Nodes with the same kinds of addresses meet the same nodes of other machines. So the first nodes of each kind will do, of two

@@ -3,7 +3,7 @@
 //! Must not know: how a wire works.
 
 use crate::am::region::{DECK, LAYOUT_VERSION, PAYLOAD};
-use crate::base::config::{Config, Transport};
+use crate::base::config::{Config, Secure, Transport};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::contact::address::Endpoint;
@@ -12,6 +12,7 @@ use crate::boot::{Bootstrap, JobMemory, Key};
 use crate::job::limits;
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
+use crate::sci::far::seal;
 use crate::sci::far::tcp::Tcp;
 use crate::sci::far::udp::Udp;
 use crate::sci::far::udp::mode::Mode;
@@ -22,7 +23,8 @@ use crate::sci::{Adapter, IS_TIMED, JobAdapter};
 use std::time::Duration;
 
 /// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, u: udp,
-/// s: seed-udp, o: ofi; a new wire needs another letter), one byte of length, then as many bytes, then zeros.
+/// s: seed-udp, o: ofi; a new wire needs another letter), one byte of length, then as many bytes, then zeros. The highest bits of the letter and
+/// of the length are the lower and the higher one of the node's [`wish`].
 const WIRE: Key = Key::new("wire");
 /// The letters of wires whose addresses are cards.
 const CARDS: &[u8] = b"tus";
@@ -41,7 +43,7 @@ pub(super) fn join(config: &Config, memory: &JobMemory, near: Shm, is_far: Optio
 /// # Errors
 /// What does not work, or which limit stands against connections to `far` nodes.
 fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Result<&'static Far, Error> {
-    let transport = config.hosts.network.on(has_rdma_hardware);
+    let transport = config.hosts.transport(has_rdma_hardware);
     if transport != Transport::Udp {
         limits::make_room_for_connections(far).map_err(no_network)?; // over UDP peers share a socket
     }
@@ -98,39 +100,108 @@ fn udp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
     Ok(Box::new(udp.with_times(silence, contact).with_faults(hosts.udp_faults)))
 }
 
-/// Exchanges the addresses of all nodes.
-pub(super) fn meet(far: &Far, boot: &dyn Bootstrap) -> Result<(), Error> {
+/// What a node wants of GASNET_SCI_SECURE, as it goes through the exchange: a value of the setting, and of `auto` whether the processor has
+/// instructions for it.
+fn wish(secure: Secure, is_fast: bool) -> u8 {
+    match secure {
+        Secure::No => 0,
+        Secure::Yes => 1,
+        Secure::Auto => 2 + u8::from(is_fast),
+    }
+}
+
+/// Whether what goes between hosts is protected, by the wishes of all nodes. Every node decides here, and alike.
+///
+/// # Errors
+/// The first node that has another setting than node 0.
+fn is_protected(wishes: &[u8], is_one_machine: bool) -> Result<bool, usize> {
+    let first = wishes.first().copied().unwrap_or(0);
+    match wishes.iter().position(|wish| (*wish).min(2) != first.min(2)) {
+        Some(node) => Err(node),
+        None if first < 2 => Ok(first == 1),
+        None => Ok(!is_one_machine && wishes.iter().all(|wish| *wish == 3)),
+    }
+}
+
+/// Exchanges the addresses of all nodes, and protects the network if they want it.
+pub(super) fn meet(far: &Far, boot: &dyn Bootstrap, config: &Config) -> Result<(), Error> {
     let address = far.wire().address();
     let name = far.wire().name();
     let mut card = [0; 2 + ADDRESS];
-    card[..2].copy_from_slice(&[name.as_bytes()[0], address.len() as u8]);
+    let wish = wish(config.hosts.secure, seal::is_fast());
+    card[..2].copy_from_slice(&[name.as_bytes()[0] | wish << 7, address.len() as u8 | wish >> 1 << 7]);
     card[2..2 + address.len()].copy_from_slice(&address);
-    let own = card[0];
+    let own = name.as_bytes()[0];
     boot.put(WIRE, &card)?;
     boot.fence()?;
     let of = |node| {
         let mut card = [0; 2 + ADDRESS];
         boot.get(node, WIRE, &mut card)?;
-        if card[0] != own {
+        let wish = card[0] >> 7 | card[1] >> 7 << 1;
+        if card[0] & 0x7f != own {
             return Err(Error::resource(format_args!(
                 "node {node} has another network than this one ({name}); GASNET_SCI_NETWORK sets one for all"
             )));
         }
-        Ok(card[2..][..usize::from(card[1]).min(ADDRESS)].to_vec())
+        Ok((wish, card[2..][..usize::from(card[1] & 0x7f).min(ADDRESS)].to_vec()))
     };
-    let addresses = (0..boot.size()).map(of).collect::<Result<Vec<_>, Error>>()?;
+    let (wishes, addresses): (Vec<_>, Vec<_>) = (0..boot.size()).map(of).collect::<Result<_, Error>>()?;
     if CARDS.contains(&own) {
         no_gap(&addresses, boot)?;
+    }
+    protect(far, boot, &wishes, Book::read(&addresses).is_of_one_machine())?;
+    if boot.rank() == 0 && config.verbose_env {
+        log::advise(&format!("network between hosts: {}", far.wire().name()));
     }
     far.wire().set_peers(addresses);
     Ok(())
 }
 
-/// Whether the nodes can meet at what they have told. If not, one node says so; the others wait in the exchange until the job ends.
-fn no_gap(cards: &[Vec<u8>], boot: &dyn Bootstrap) -> Result<(), Error> {
-    let Some((rank, why)) = Book::read(cards).gap() else { return Ok(()) };
+/// Protects the wire, if the nodes want it.
+fn protect(far: &Far, boot: &dyn Bootstrap, wishes: &[u8], is_one_machine: bool) -> Result<(), Error> {
+    let why = match is_protected(wishes, is_one_machine) {
+        Ok(false) => return Ok(()),
+        Ok(true) if far.wire().protect() => return Ok(()),
+        Ok(true) if wishes[0] != 1 => return Ok(()), // auto, over a wire that cannot
+        Ok(true) => format!(
+            "GASNET_SCI_SECURE=yes, but {} protects nothing; set GASNET_SCI_NETWORK to tcp or udp, or GASNET_SCI_SECURE=no",
+            far.wire().name()
+        ),
+        Err(node) => format!("nodes 0 and {node} differ in GASNET_SCI_SECURE; set it to the same for all nodes"),
+    };
+    one_says(boot, 0, why)
+}
+
+/// An error that all nodes have: node `rank` says so, and the others wait in the exchange until the job ends.
+fn one_says(boot: &dyn Bootstrap, rank: u32, why: String) -> Result<(), Error> {
     if rank != boot.rank() {
         boot.fence()?;
     }
     Err(no_network(why))
+}
+
+/// Whether the nodes can meet at what they have told.
+fn no_gap(cards: &[Vec<u8>], boot: &dyn Bootstrap) -> Result<(), Error> {
+    Book::read(cards).gap().map_or(Ok(()), |(rank, why)| one_says(boot, rank, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_protect_what_all_of_them_want_to_and_none_decides_alone() {
+        let [no, yes, slow, fast] =
+            [(Secure::No, true), (Secure::Yes, false), (Secure::Auto, false), (Secure::Auto, true)]
+                .map(|(s, f)| wish(s, f));
+        for one_machine in [true, false] {
+            assert_eq!(is_protected(&[no; 3], one_machine), Ok(false));
+            assert_eq!(is_protected(&[yes; 3], one_machine), Ok(true));
+            assert_eq!(is_protected(&[fast; 3], one_machine), Ok(!one_machine));
+            assert_eq!(is_protected(&[fast, slow, fast], one_machine), Ok(false));
+            for wrong in [[no, yes], [yes, no], [fast, yes], [yes, slow], [no, fast], [slow, no]] {
+                assert_eq!(is_protected(&[wrong[0], wrong[0], wrong[1]], one_machine), Err(2), "{wrong:?}");
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: which code uses a value.
 
-use super::super::hosts::{Network, UdpFaults};
+use super::super::hosts::{Network, Secure, UdpFaults};
 use super::super::parse;
 use super::super::settings::{Var, put, row};
 use crate::os::tcp::Congestion;
@@ -58,6 +58,10 @@ pub(super) const VARS: &[Var] = &[
     "network between hosts: tcp; udp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there \
       is RDMA hardware, else tcp",
     "auto, tcp, udp, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
+    row! { "GASNET_SCI_SECURE", "no",
+    "between hosts over tcp and udp: yes, all that goes is encrypted and authenticated; auto, that if all nodes have processors with \
+      instructions for it, and the hosts are different machines",
+    "yes, no or auto", |c, v| put(&mut c.hosts.secure, Secure::parse(v)) },
     row! { "GASNET_SCI_TCP_CONGESTION", "auto",
     "congestion control of connections between hosts over TCP, as the system names it; system: the system's choice; auto: that, \
       but cubic or reno instead of bbr, which holds back what is sent after a pause",
