@@ -7,6 +7,8 @@ use super::measure::{Limit, NEAR_COST, Plan, Unit, limit};
 static TRIP: Limit = limit("raw TCP round trip", k::TCP_TRIP, 8, Unit::Us, 8e3);
 static TRIP_OF_AS_MANY: Limit = limit("raw TCP round trip", k::TCP_TRIP, 0, Unit::Us, 8e3);
 static STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate, 2e3);
+static POST: Limit = limit("mail box post, two hosts", k::DECK_POST, 0, Unit::Rate, 3e4);
+static POST_WORK: Limit = limit("mail box post, processor time, two hosts", k::DECK_POST_WORK, 0, Unit::Us, 3e4);
 /// Measured in a job of its own (`hosts`).
 pub static ONE_HOST: Limit = limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, NEAR_COST);
 
@@ -33,6 +35,20 @@ pub(super) fn pair(plan: &mut Plan<'_>) {
             let operation = format!("{name}, two hosts");
             plan.row("hosts", &operation, kernel, 4e3, bytes, stream, Unit::Rate, Some(0.9));
         }
+    }
+    mail(plan);
+}
+
+/// Blocks that go to a mail box on the other host: posted and given beside the bare connection, and given beside posted.
+fn mail(plan: &mut Plan<'_>) {
+    for bytes in [64 << 10, 1 << 20] {
+        let stream = Some(&STREAM);
+        plan.row("hosts", POST.operation, k::DECK_POST, 3e4, bytes, stream, Unit::Rate, None);
+        plan.row("hosts", "mail box give, two hosts", k::DECK_GIVE, 3e4, bytes, stream, Unit::Rate, None);
+        let beside = "mail box give beside post, two hosts";
+        plan.row("hosts", beside, k::DECK_GIVE, 3e4, bytes, Some(&POST), Unit::Rate, (bytes == 1 << 20).then_some(0.95));
+        let work = "mail box give, processor time, two hosts";
+        plan.row("hosts", work, k::DECK_GIVE_WORK, 3e4, bytes, Some(&POST_WORK), Unit::Us, (bytes == 1 << 20).then_some(0.5));
     }
 }
 
