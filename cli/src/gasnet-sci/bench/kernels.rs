@@ -140,6 +140,10 @@ kernels! {
     TCP_STREAM = bench_tcp_stream;
     UDP_TRIP = bench_udp_trip;
     UDP_STREAM = bench_udp_stream;
+    DECK_POST = bench_deck_post;
+    DECK_GIVE = bench_deck_give;
+    DECK_POST_WORK = bench_deck_post_work;
+    DECK_GIVE_WORK = bench_deck_give_work;
     PAR_SHORT_REPLY_TRIP = bench_par_short_reply_trip;
     PAR_SHORT_FLOOD = bench_par_short_flood;
     PAR_PUT = bench_par_put;

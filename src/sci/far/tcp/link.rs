@@ -320,7 +320,6 @@ impl Link {
             self.pump()?;
             return Ok(false);
         }
-        self.ahead_of_write = false;
         self.queue_pieces(offset, from, len, done);
         self.pump().map(|()| true)
     }
