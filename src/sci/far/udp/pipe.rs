@@ -90,18 +90,6 @@ impl<'a> Datagram<'a> {
         HEAD + self.own.len() + theirs + if self.seal.is_some() { TAG } else { 0 }
     }
 
-    /// Its bytes come to be by [`Datagram::put`] alone.
-    pub fn is_sealed(&self) -> bool {
-        self.seal.is_some()
-    }
-
-    /// Where its bytes lie, if it is not sealed: its head; a packet's own, which stay until it is acknowledged, or the few of another
-    /// datagram; memory of others.
-    pub fn parts(&self) -> [Memory; 3] {
-        let of = |bytes: &[u8]| Memory { at: bytes.as_ptr(), len: bytes.len() };
-        [of(&self.head), of(self.own), self.theirs.unwrap_or(of(&[]))]
-    }
-
     /// Adds it to `bytes`.
     pub fn put(self, bytes: &mut Vec<u8>) {
         let begin = bytes.len();
