@@ -64,7 +64,7 @@ pub(super) fn run(input: &mut Input<'_>) {
         now += input.below(300) as u64 * 100;
         match step & 7 {
             0 => drop(link.post(&[step; 40])),
-            1 => drop(link.write_now(input.any() >> 1, from, 1 + input.below(2000), Some(&DONE))),
+            1 => drop(link.write_in_order(input.any() >> 1, from, 1 + input.below(2000), step & 8 != 0, Some(&DONE))),
             2 => drop(link.write_later(input.any() >> 1, from, 1 + input.below(2000), Some(&DONE))),
             3 => drop(link.read(input.any(), place.wrapping_add(256), 1 + input.below(200), &DONE)),
             _ => {

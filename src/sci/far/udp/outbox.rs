@@ -18,6 +18,8 @@ const SEED_TIMEOUT: u64 = 20_000;
 const PROBE: u64 = 200_000;
 /// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
 const FLOOD: u32 = 8;
+/// Sendings of one packet after which, if none has come, its size may be why.
+const STUCK: u32 = 5;
 /// Timeouts in a row after which the window begins anew.
 const SILENT: u32 = 2;
 
@@ -39,8 +41,8 @@ pub struct Packet {
     sent: u64,
     /// Counts all sendings of the link.
     order: u64,
-    /// It was sent once, so that an acknowledgement tells how long that took.
-    is_first: bool,
+    /// It was sent so often. If once, an acknowledgement tells how long that took.
+    sendings: u32,
 }
 
 /// The sending half.
@@ -107,6 +109,18 @@ impl Outbox {
         }
     }
 
+    /// A full packet has so many bytes from now on.
+    pub fn fill(&mut self, most: usize) {
+        self.half = most / 2;
+    }
+
+    /// The bytes of a packet that was sent again and again.
+    pub fn is_stuck(&self, number: u32) -> Option<usize> {
+        let packet = self.packet(number);
+        let len = packet.bytes.len() + packet.memory.map_or(0, |memory| memory.len);
+        (packet.sendings >= STUCK).then_some(len)
+    }
+
     /// What decides how it goes on, but for times.
     #[cfg(test)]
     pub(super) fn describe(&self) -> String {
@@ -132,7 +146,7 @@ impl Outbox {
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
         self.bytes += bytes.len();
-        let packet = Packet { bytes, memory, state: State::Queued, sent: 0, order: 0, is_first: true };
+        let packet = Packet { bytes, memory, state: State::Queued, sent: 0, order: 0, sendings: 0 };
         self.packets.push_back(packet);
         self.last_number()
     }
@@ -178,7 +192,7 @@ impl Outbox {
             }
         }
         self.orders += 1;
-        packet.is_first = packet.order == 0;
+        packet.sendings = packet.sendings.saturating_add(1);
         (packet.state, packet.sent, packet.order) = (State::Flying, now, self.orders);
         self.flying += 1;
         self.asked = now;
@@ -296,8 +310,8 @@ impl Outbox {
             State::Flying => self.flying -= 1,
             _ => self.lost -= 1,
         }
-        if packet.is_first || packet.sent <= self.answered {
-            self.newest = self.newest.max((packet.order, packet.sent, packet.is_first));
+        if packet.sendings == 1 || packet.sent <= self.answered {
+            self.newest = self.newest.max((packet.order, packet.sent, packet.sendings == 1));
         }
         true
     }

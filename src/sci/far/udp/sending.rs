@@ -97,7 +97,17 @@ impl Udp {
             if !batch.takes(datagram.len()) {
                 self.put_out(path, batch, refusal, now);
             }
+            if !datagram.is_whole {
+                batch.put(datagram);
+                continue;
+            }
+            self.put_out(path, batch, refusal, now);
             batch.put(datagram);
+            // What is too long even for this host is not answered, and that is all.
+            let socket = &self.sockets[path.socket];
+            udp::keep_whole(socket, true);
+            self.put_out(path, batch, &mut None, now);
+            udp::keep_whole(socket, false);
         }
         self.put_out(path, batch, refusal, now);
     }
