@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | sequence | DATA, HELLO | the number of this packet; of a HELLO, that of the first one that will come |
 //! | | NACK | the number that is expected |
+//! | | ACK | bit 0: there is a time; the rest: bytes behind the head of the longest PING that has come since the last ACK |
 //! | acknowledged | all | every packet before this number has come and is processed. In seed mode, of an ACK, the one packet that has come |
 //! | received ahead | all but HELLO | bit i: packet `acknowledged + 1 + i` has come. Of a HELLO, 1: the sender knows where the peer begins |
 //! | window | all | so many packets from `acknowledged` on are taken |

@@ -58,13 +58,25 @@ pub struct Inbox {
     held: Option<(u64, u32)>,
     /// The time that the packet had which is answered next, and when it came.
     echo: Option<(u32, u64)>,
+    /// Bytes of the longest question that is not answered.
+    asked: usize,
 }
 
 impl Inbox {
     /// The first packet has the number `expected`; at most `window` packets are taken ahead.
     pub fn new(mode: Mode, expected: u32, window: u16) -> Inbox {
         let window = window.min(mode.window as u16);
-        Inbox { mode, expected, ahead: VecDeque::new(), kept: 0, window, due: VecDeque::new(), held: None, echo: None }
+        Inbox {
+            mode,
+            expected,
+            ahead: VecDeque::new(),
+            kept: 0,
+            window,
+            due: VecDeque::new(),
+            held: None,
+            echo: None,
+            asked: 0,
+        }
     }
 
     /// What decides how it goes on, but for times.
@@ -211,9 +223,10 @@ impl Inbox {
         self.due.push_back((answer, number));
     }
 
-    /// The peer asks.
-    pub fn on_ping(&mut self, now: u64, time: u32, has_room: bool) {
+    /// The peer asks, with so many bytes.
+    pub fn on_ping(&mut self, now: u64, time: u32, len: usize, has_room: bool) {
         self.echo = Some((time, now));
+        self.asked = self.asked.max(len);
         if !self.mode.is_seed {
             self.answer(if has_room { Answer::Ack } else { Answer::Busy }, self.expected);
         }
@@ -232,7 +245,8 @@ impl Inbox {
 
     /// The acknowledgement has ridden on data.
     pub fn rode(&mut self) {
-        if !self.mode.is_seed && self.due.front().is_none_or(|(answer, _)| *answer == Answer::Ack) {
+        let is_ack = self.due.front().is_none_or(|(answer, _)| *answer == Answer::Ack);
+        if !self.mode.is_seed && is_ack && self.asked == 0 {
             self.due.clear();
             self.held = None;
         }
@@ -241,6 +255,11 @@ impl Inbox {
     /// The time of the packet that is answered, and how long it was held, in µs.
     pub fn echo(&mut self, now: u64) -> Option<(u32, u64)> {
         self.echo.take().map(|(time, came)| (time, now.saturating_sub(came)))
+    }
+
+    /// Bytes of the longest question that is answered with this.
+    pub fn asked(&mut self) -> usize {
+        std::mem::take(&mut self.asked)
     }
 
     /// When [`Inbox::next`] has something, if nothing comes before; 0: now.

@@ -101,8 +101,6 @@ struct Rest {
 pub struct Link {
     pipe: Pipe,
     rest: Rest,
-    /// The most bytes of a packet.
-    capacity: usize,
     next_read: u32,
     /// A write of which a part is copied: its arguments, and how much.
     begun: Option<((u64, usize, usize), usize)>,
@@ -111,8 +109,8 @@ pub struct Link {
 impl Link {
     /// A link without anything under way.
     pub fn new(terms: Terms, now: u64) -> Link {
-        let capacity = terms.most.min(usize::from(u16::MAX));
-        Link { pipe: Pipe::new(terms, now), rest: Rest::default(), capacity, next_read: 0, begun: None }
+        let most = terms.most.min(usize::from(u16::MAX));
+        Link { pipe: Pipe::new(Terms { most, ..terms }, now), rest: Rest::default(), next_read: 0, begun: None }
     }
 
     /// The way to the peer.
@@ -122,7 +120,7 @@ impl Link {
 
     /// The most bytes of a datagram.
     pub fn most(&self) -> usize {
-        HEAD + self.capacity
+        HEAD + self.pipe.capacity()
     }
 
     /// The peer has said that it leaves.
@@ -146,7 +144,7 @@ impl Link {
 
     /// Adds an item among others, in their order.
     fn add(&mut self, item: &[&[u8]]) -> u32 {
-        self.pipe.add(item, self.capacity, |packet| !is_alone(packet))
+        self.pipe.add(item, self.pipe.capacity(), |packet| !is_alone(packet))
     }
 
     /// Posts a frame. False: there is no room.
@@ -169,7 +167,7 @@ impl Link {
         let call = (offset, from.addr(), len);
         let mut at = self.begun.filter(|(begun, _)| *begun == call).map_or(0, |(_, at)| at);
         while at < len && self.has_room() {
-            let piece = (len - at).min(self.capacity - WRITE_HEAD);
+            let piece = (len - at).min(self.pipe.capacity() - WRITE_HEAD);
             // SAFETY: the caller promises `len` readable bytes until this returns true.
             let bytes = unsafe { std::slice::from_raw_parts(from.wrapping_add(at), piece) };
             let target = offset + at as u64;
@@ -248,7 +246,7 @@ impl Link {
         {
             let (own, piece) = match to {
                 Target::Segment(offset, done) => {
-                    let piece = len.min(self.capacity - WRITE_HEAD);
+                    let piece = len.min(self.pipe.capacity() - WRITE_HEAD);
                     let last = done.filter(|_| piece == len);
                     let head = head_of_write(self.kind_of_write(offset, piece), piece, last);
                     let own = [&head[..], &offset.to_le_bytes()].concat();
@@ -257,7 +255,7 @@ impl Link {
                     (Target::Segment(offset + piece as u64, done), piece)
                 }
                 Target::Reader(number, place) => {
-                    let piece = len.min(self.capacity - DATA_HEAD);
+                    let piece = len.min(self.pipe.capacity() - DATA_HEAD);
                     let own = [&head(DATA, piece)[..], &number.to_le_bytes(), &place.to_le_bytes()].concat();
                     self.pipe.push(own, Some(Memory { at, len: piece }));
                     (Target::Reader(number, place + piece as u64), piece)

@@ -5,6 +5,7 @@
 //! | `mode` | the two sets of rules, and counters of their cases |
 //! | `head` | the head of a datagram |
 //! | `pace` | round trips and congestion |
+//! | `size` | how long datagrams may be |
 //! | `outbox`, `inbox` | the sending and the receiving half |
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
@@ -35,6 +36,7 @@ pub mod outbox;
 pub mod pace;
 pub mod pipe;
 mod sending;
+mod size;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

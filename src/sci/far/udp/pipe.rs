@@ -15,6 +15,7 @@ use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
 use super::outbox::Outbox;
 use super::pace::LONGEST;
+use super::size::Size;
 use crate::sci::far::seal::TAG;
 use crate::sci::far::tcp::chunk::Memory;
 
@@ -46,7 +47,7 @@ pub struct Terms {
     pub seeds: [u32; 2],
     /// Packets that this end takes at once.
     pub window: u16,
-    /// Bytes of a full packet that this end sends.
+    /// Bytes of a full packet that this end sends, if the way takes them.
     pub most: usize,
     /// A peer that says nothing for so long, although it should, is dead.
     pub dead: u64,
@@ -63,6 +64,8 @@ pub struct Datagram<'a> {
     theirs: Option<Memory>,
     /// What seals all that, if the pipe is protected.
     seal: Option<&'a mut Seal>,
+    /// It asks how long datagrams may be: nobody on the way may cut it.
+    pub is_whole: bool,
 }
 
 impl<'a> Datagram<'a> {
@@ -80,7 +83,7 @@ impl<'a> Datagram<'a> {
             Some(seal) => seal.head(head),
             None => head.write(is_protected, seed, &[own, slice(&theirs)]), // before there are keys, what makes them
         };
-        Datagram { head, own, theirs, seal }
+        Datagram { head, own, theirs, seal, is_whole: false }
     }
 
     /// Bytes of it. It is never empty.
@@ -129,6 +132,8 @@ pub struct Pipe {
     /// What follows the head of a datagram that is no packet.
     body: Vec<u8>,
     guard: Option<Guard>,
+    /// Of datagrams, in normal mode.
+    size: Size,
     /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
     pub differs: bool,
 }
@@ -136,7 +141,7 @@ pub struct Pipe {
 impl Pipe {
     /// A pipe that begins at `now`.
     pub fn new(terms: Terms, now: u64) -> Pipe {
-        Pipe {
+        let mut pipe = Pipe {
             terms,
             out: Outbox::new(terms.mode, terms.first, terms.most),
             inn: None,
@@ -150,13 +155,32 @@ impl Pipe {
             called: now,
             body: Vec::new(),
             guard: None,
+            size: Size::new(terms.most + HEAD),
             differs: false,
-        }
+        };
+        pipe.fill();
+        pipe
     }
 
     /// From the beginning on, nothing goes or comes unprotected.
     pub fn protect(&mut self, guard: Guard) {
         self.guard = Some(guard);
+        self.size = Size::new(self.terms.most + self.around());
+        self.fill();
+    }
+
+    /// Bytes of a datagram around those of a packet.
+    fn around(&self) -> usize {
+        HEAD + if self.guard.is_some() { TAG } else { 0 }
+    }
+
+    /// The most bytes of a packet now.
+    pub fn capacity(&self) -> usize {
+        if self.terms.mode.is_seed { self.terms.most } else { self.size.now() - self.around() }
+    }
+
+    fn fill(&mut self) {
+        self.out.fill(self.capacity());
     }
 
     /// What decides how the pipe goes on, but for times.
@@ -252,7 +276,7 @@ impl Pipe {
         let counts = &mut self.out.counts;
         match head.kind {
             Kind::Data => inn.on_data(now, head.sequence, head.time, body, take, counts),
-            Kind::Ping => inn.on_ping(now, head.time, take.has_room()),
+            Kind::Ping => inn.on_ping(now, head.time, body.len(), take.has_room()),
             _ => {}
         }
         if self.terms.mode.is_seed {
@@ -269,7 +293,7 @@ impl Pipe {
                 let is_ack = head.kind == Kind::Ack;
                 let held = u64::from(head.delay) << 4;
                 let age = || u64::from((now as u32).wrapping_sub(head.time));
-                let echo = (is_ack && head.sequence == 1).then(|| (age(), held));
+                let echo = (is_ack && head.sequence & 1 == 1).then(|| (age(), held));
                 let listed = body.chunks_exact(8).take(if is_ack { RANGES } else { 0 }).map(|range| {
                     let word = |at: usize| range[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
                     (word(0), word(4))
@@ -280,6 +304,10 @@ impl Pipe {
                     .map(|i| (behind.wrapping_add(i), behind.wrapping_add(i + 1)));
                 let ranges = bits.chain(listed);
                 self.out.acknowledged(now, head.acknowledged, ranges, head.window, echo);
+                if is_ack && head.sequence > 1 {
+                    self.size.answered((head.sequence >> 1) as usize + self.around());
+                    self.fill();
+                }
             }
             _ => {}
         }
@@ -340,6 +368,12 @@ impl Pipe {
             let head = self.head(now, Kind::Ping);
             return Some(self.plain(&head));
         }
+        if !mode.is_seed
+            && self.is_known
+            && let Some(size) = self.size.next(now)
+        {
+            return Some(self.question(now, size));
+        }
         if let Some(number) = self.out.next(now) {
             return Some(self.data(now, number));
         }
@@ -362,7 +396,20 @@ impl Pipe {
         Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None)
     }
 
+    /// Whether the way takes datagrams of this size.
+    fn question(&mut self, now: u64, size: usize) -> Datagram<'_> {
+        self.body.clear();
+        self.body.resize(size - self.around(), 0);
+        let head = self.head(now, Kind::Ping);
+        let datagram = Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None);
+        Datagram { is_whole: true, ..datagram }
+    }
+
     fn data(&mut self, now: u64, number: u32) -> Datagram<'_> {
+        if let Some(len) = self.out.is_stuck(number) {
+            self.size.lost(now, len + self.around());
+            self.fill();
+        }
         let head = Head { sequence: self.terms.mode.told(number), ..self.head(now, Kind::Data) };
         self.inn.iter_mut().for_each(Inbox::rode);
         let packet = self.out.packet(number);
@@ -370,14 +417,15 @@ impl Pipe {
     }
 
     fn acknowledgement(&mut self, now: u64) -> Datagram<'_> {
-        let (echo, ranges) = self.inn.as_mut().map(|inn| (inn.echo(now), inn.ranges(RANGES))).unwrap_or_default();
+        let inn = self.inn.as_mut();
+        let (echo, asked, ranges) = inn.map(|inn| (inn.echo(now), inn.asked(), inn.ranges(RANGES))).unwrap_or_default();
         self.body.clear();
         for number in ranges.into_iter().flat_map(|(from, to)| [from, to]) {
             self.body.extend_from_slice(&number.to_le_bytes());
         }
         let (time, held, is_echo) = echo.map_or((0, 0, 0), |(time, held)| (time, held, 1));
         let delay = u16::try_from(held >> 4).unwrap_or(u16::MAX);
-        let head = Head { sequence: is_echo, delay, time, ..self.head(now, Kind::Ack) };
+        let head = Head { sequence: (asked as u32) << 1 | is_echo, delay, time, ..self.head(now, Kind::Ack) };
         Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None)
     }
 
@@ -402,7 +450,8 @@ impl Pipe {
         let hello = if self.is_known && self.hello_at > 0 { u64::MAX } else { self.hello_at };
         let Some(inn) = &self.inn else { return hello };
         let sign = if self.terms.mode.is_seed { u64::MAX } else { self.asked.unwrap_or(self.heard) + PING };
-        let others = [self.out.timer(), inn.timer()];
+        let size = self.size.timer().filter(|_| self.is_known && !self.terms.mode.is_seed);
+        let others = [self.out.timer(), inn.timer(), size];
         others.into_iter().flatten().fold(hello.min(sign), u64::min)
     }
 

@@ -4,6 +4,7 @@
 
 use super::Udp;
 use super::contact::{Path, Peer};
+use super::pipe::Datagram;
 use crate::os::{sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
@@ -31,6 +32,13 @@ impl Batch {
         let is_whole = self.bytes.len() == self.each * self.count;
         self.count == 0 || is_whole && len <= self.each && self.count < BATCH && self.bytes.len() + len <= BATCH_BYTES
     }
+
+    /// Adds another datagram.
+    fn put(&mut self, datagram: Datagram<'_>) {
+        self.each = if self.count == 0 { datagram.len() } else { self.each };
+        self.count += 1;
+        datagram.put(&mut self.bytes);
+    }
 }
 
 impl Udp {
@@ -38,13 +46,20 @@ impl Udp {
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
-            let len = datagram.len();
-            if !batch.takes(len) {
+            if !batch.takes(datagram.len()) {
                 self.put_out(path, batch, refusal, now);
             }
-            batch.each = if batch.count == 0 { len } else { batch.each };
-            batch.count += 1;
-            datagram.put(&mut batch.bytes);
+            if !datagram.is_whole {
+                batch.put(datagram);
+                continue;
+            }
+            self.put_out(path, batch, refusal, now);
+            batch.put(datagram);
+            // What is too long even for this host is not answered, and that is all.
+            let socket = &self.sockets[path.socket];
+            udp::keep_whole(socket, true);
+            self.put_out(path, batch, &mut None, now);
+            udp::keep_whole(socket, false);
         }
         self.put_out(path, batch, refusal, now);
     }
