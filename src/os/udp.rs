@@ -44,15 +44,16 @@ pub fn bind(at: SocketAddr, room: usize) -> io::Result<UdpSocket> {
     sys::duplicate_high(socket.as_fd(), 100).map(UdpSocket::from)
 }
 
-/// Whether nobody, neither this host nor a router, may cut what is sent from now on.
-pub fn keep_whole(socket: &UdpSocket, is_whole: bool) {
-    let is_ipv4 = socket.local_addr().is_ok_and(|at| at.is_ipv4());
-    let _ = match (is_ipv4, is_whole) {
-        (true, true) => set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE),
-        (true, false) => set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT),
-        (false, true) => set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE),
-        (false, false) => set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_WANT),
-    };
+/// A socket beside `socket`, at the same address: nobody, neither this host nor a router, cuts what it sends.
+pub fn beside_uncut(socket: &UdpSocket) -> io::Result<UdpSocket> {
+    let mut at = socket.local_addr()?;
+    at.set_port(0);
+    let socket = bind(at, 1 << 16)?;
+    match at.is_ipv4() {
+        true => set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE),
+        false => set(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE),
+    }
+    .map(|()| socket)
 }
 
 /// Bytes that the system keeps of what comes, its own records of it included.

@@ -62,6 +62,8 @@ pub struct Datagram<'a> {
     own: &'a [u8],
     /// What follows that, from memory of others.
     theirs: Option<Memory>,
+    /// What its checksum begins with.
+    seed: u32,
     /// What seals all that, if the pipe is protected.
     seal: Option<&'a mut Seal>,
     /// It asks how long datagrams may be: nobody on the way may cut it.
@@ -69,7 +71,7 @@ pub struct Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// With a checksum, or with a number under which [`Datagram::put`] seals it.
+    /// [`Datagram::put`] gives it a checksum, or seals it under a number that is spent with this.
     fn new(
         guard: &'a mut Option<Guard>,
         seed: u32,
@@ -81,9 +83,9 @@ impl<'a> Datagram<'a> {
         let mut seal = guard.as_mut().filter(|_| !head.kind.makes_keys()).and_then(Guard::seal);
         let head = match &mut seal {
             Some(seal) => seal.head(head),
-            None => head.write(is_protected, seed, &[own, slice(&theirs)]), // before there are keys, what makes them
+            None => head.bytes(is_protected), // before there are keys, what makes them
         };
-        Datagram { head, own, theirs, seal, is_whole: false }
+        Datagram { head, own, theirs, seed, seal, is_whole: false }
     }
 
     /// Bytes of it. It is never empty.
@@ -99,7 +101,8 @@ impl<'a> Datagram<'a> {
         bytes.extend_from_slice(&self.head);
         bytes.extend_from_slice(self.own);
         bytes.extend_from_slice(slice(&self.theirs));
-        let Some(seal) = self.seal else { return };
+        // The memory may change meanwhile, so it is read once: what is checked is what goes.
+        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], self.seed) };
         let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
         if tag.is_err() {
             bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros
@@ -230,6 +233,11 @@ impl Pipe {
     /// The peer has answered at least once.
     pub fn is_open(&self) -> bool {
         self.inn.is_some()
+    }
+
+    /// Datagrams that were not the peer's, or damaged, or repeated on the way.
+    pub fn refused(&self) -> u64 {
+        self.out.counts.damaged
     }
 
     /// Where the last datagram came from, the peer is, as far as anybody knows: it waits for a first word of this node, or has answered.

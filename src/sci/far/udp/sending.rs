@@ -47,38 +47,40 @@ impl Udp {
         let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
             if !batch.takes(datagram.len()) {
-                self.put_out(path, batch, refusal, now);
+                self.put_out(path.socket, path, batch, refusal, now);
             }
             if !datagram.is_whole {
                 batch.put(datagram);
                 continue;
             }
-            self.put_out(path, batch, refusal, now);
+            self.put_out(path.socket, path, batch, refusal, now);
             batch.put(datagram);
             // What is too long even for this host is not answered, and that is all.
-            let socket = &self.sockets[path.socket];
-            udp::keep_whole(socket, true);
-            self.put_out(path, batch, &mut None, now);
-            udp::keep_whole(socket, false);
+            self.put_out(self.sockets.len() + path.socket, path, batch, &mut None, now);
         }
-        self.put_out(path, batch, refusal, now);
+        self.put_out(path.socket, path, batch, refusal, now);
+    }
+
+    /// The sockets have numbers, and behind them those beside them, whose datagrams nobody cuts.
+    fn socket(&self, number: usize) -> &UdpSocket {
+        self.sockets.get(number).unwrap_or_else(|| &self.uncut[number - self.sockets.len()])
     }
 
     /// Sends a batch, with the faults that are wanted. It is empty afterwards. `refusal`: why the system did not take it, if it did not.
-    fn put_out(&self, path: &Path, batch: &mut Batch, refusal: &mut Option<io::Error>, now: u64) {
+    fn put_out(&self, from: usize, path: &Path, batch: &mut Batch, refusal: &mut Option<io::Error>, now: u64) {
         let Batch { bytes, each, count } = batch;
         if *count == 0 {
             return;
         }
         *count = 0;
         let Some(faults) = &self.faults else {
-            note(refusal, put_out(&self.sockets[path.socket], &path.to, bytes, *each));
+            note(refusal, put_out(self.socket(from), &path.to, bytes, *each));
             return bytes.clear();
         };
         let mut faults = faults.lock();
         for datagram in bytes.chunks(*each) {
-            faults.send(now, path.socket, &path.to, datagram, &mut |at, to, one| {
-                note(refusal, put_out(&self.sockets[at], to, one, one.len()));
+            faults.send(now, from, &path.to, datagram, &mut |at, to, one| {
+                note(refusal, put_out(self.socket(at), to, one, one.len()));
             });
         }
         self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
@@ -89,7 +91,7 @@ impl Udp {
     pub(super) fn send_late(&self) {
         if let Some(faults) = &self.faults {
             let mut faults = faults.lock();
-            faults.send_late(self.now(), &mut |at, to, one| drop(put_out(&self.sockets[at], to, one, one.len())));
+            faults.send_late(self.now(), &mut |at, to, one| drop(put_out(self.socket(at), to, one, one.len())));
             self.due.fetch_min(faults.timer(), Ordering::Relaxed); // Relaxed: a time
         }
     }
