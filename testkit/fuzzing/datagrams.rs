@@ -136,7 +136,7 @@ fn stranger(link: &mut Link, now: u64, mut datagram: Vec<u8>, input: &mut Input<
 }
 
 fn kind(byte: u8) -> Kind {
-    [Kind::Data, Kind::Data, Kind::Data, Kind::Ack, Kind::Busy, Kind::Ping, Kind::Nack, Kind::Hello]
+    [Kind::Data, Kind::Data, Kind::Part, Kind::Ack, Kind::Busy, Kind::Ping, Kind::Nack, Kind::Hello]
         [usize::from(byte & 7)]
 }
 

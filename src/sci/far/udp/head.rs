@@ -6,11 +6,11 @@
 //! ```
 //! | field | of | means |
 //! |---|---|---|
-//! | sequence | DATA, HELLO | the number of this packet; of a HELLO, that of the first one that will come |
+//! | sequence | DATA, PART, HELLO | the number of this packet; of a HELLO, that of the first one that will come |
 //! | | NACK | the number that is expected |
 //! | | ACK | bit 0: there is a time; the rest: bytes behind the head of the longest PING that has come since the last ACK |
 //! | acknowledged | all | every packet before this number has come and is processed. In seed mode, of an ACK, the one packet that has come |
-//! | received ahead | all but HELLO | bit i: packet `acknowledged + 1 + i` has come. Of a HELLO, 1: the sender knows where the peer begins |
+//! | received ahead | all but HELLO, PART | bit i: packet `acknowledged + 1 + i` has come. Of a HELLO, 1: the sender knows where the peer begins |
 //! | window | all | so many packets from `acknowledged` on are taken |
 //! | delay | ACK | how long the acknowledgement was held back, in units of 16 µs |
 //! | time | DATA, PING | when it was sent, in µs; of an ACK, the time of the packet that it answers |
@@ -47,17 +47,29 @@ pub enum Kind {
     Ping = 5,
     /// Seed mode: a packet was refused. All that are under way are sent again.
     Nack = 6,
+    /// A part of a packet that is too long for the way. `ahead` says where it begins, and in its upper half how long the packet is.
+    Part = 7,
     /// Protected links: the node of the higher rank asks for an OFFER.
-    Ask = 7,
+    Ask = 8,
     /// The first message of the exchange of keys.
-    Offer = 8,
+    Offer = 9,
     /// The second one.
-    Answer = 9,
+    Answer = 10,
 }
 
 impl Kind {
-    const ALL: [Kind; 9] =
-        [Kind::Hello, Kind::Data, Kind::Ack, Kind::Busy, Kind::Ping, Kind::Nack, Kind::Ask, Kind::Offer, Kind::Answer];
+    const ALL: [Kind; 10] = [
+        Kind::Hello,
+        Kind::Data,
+        Kind::Ack,
+        Kind::Busy,
+        Kind::Ping,
+        Kind::Nack,
+        Kind::Part,
+        Kind::Ask,
+        Kind::Offer,
+        Kind::Answer,
+    ];
 
     /// It makes keys, so it is not sealed.
     pub fn makes_keys(self) -> bool {

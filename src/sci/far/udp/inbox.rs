@@ -6,7 +6,7 @@
 //! Must not know: what packets carry, sockets.
 
 use super::mode::{Counts, Mode, ahead};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// An acknowledgement is held back for so many µs at most, for another packet or for data that it can ride on.
 pub const HELD: u64 = 1_000;
@@ -14,6 +14,9 @@ pub const HELD: u64 = 1_000;
 const EACH: u32 = 2;
 /// The most bytes that are kept behind gaps.
 const KEPT: usize = 8 << 20;
+/// Packets that may be coming in parts, and the most bytes of one.
+const IN_PARTS: usize = 16;
+const WHOLE: usize = 1 << 16;
 
 /// What takes packets.
 pub trait Take {
@@ -60,6 +63,8 @@ pub struct Inbox {
     echo: Option<(u32, u64)>,
     /// Bytes of the longest question that is not answered.
     asked: usize,
+    /// Packets that come in parts, by their numbers: their bytes, and where parts that are here begin and end.
+    parts: BTreeMap<u32, (Vec<u8>, BTreeMap<usize, usize>)>,
 }
 
 impl Inbox {
@@ -76,6 +81,7 @@ impl Inbox {
             held: None,
             echo: None,
             asked: 0,
+            parts: BTreeMap::new(),
         }
     }
 
@@ -173,6 +179,35 @@ impl Inbox {
             Slot::Kept(packet.to_vec())
         };
         self.answer(Answer::Ack, number);
+    }
+
+    /// A part of a packet has come; `place` is as the head has it. Returns the whole packet once all of it is here; an empty one, if it came
+    /// before.
+    pub fn on_part(&mut self, told: u32, place: u64, part: &[u8]) -> Option<Vec<u8>> {
+        let number = self.mode.number(self.expected, told);
+        let step = ahead(number, self.expected);
+        let is_known = |slot: &Slot| !matches!(slot, Slot::Missing);
+        if step < 0 || self.ahead.get(step as usize).is_some_and(is_known) {
+            return Some(Vec::new());
+        }
+        let (from, len) = (place as u32 as usize, (place >> 32) as usize);
+        if step >= self.window.into() || part.is_empty() || len > WHOLE || from + part.len() > len {
+            return None;
+        }
+        let expected = self.expected;
+        self.parts.retain(|number, _| ahead(*number, expected) >= 0);
+        if self.parts.len() >= IN_PARTS && !self.parts.contains_key(&number) {
+            return None; // it comes again
+        }
+        let parts = self.parts.entry(number).or_insert_with(|| (vec![0; len], BTreeMap::new()));
+        if parts.0.len() != len {
+            return None;
+        }
+        parts.0[from..from + part.len()].copy_from_slice(part);
+        let end = parts.1.entry(from).or_default();
+        *end = (*end).max(from + part.len());
+        let whole = parts.1.iter().fold(0, |at, (from, end)| if *from <= at { at.max(*end) } else { at });
+        if whole < len { None } else { self.parts.remove(&number).map(|(bytes, _)| bytes) }
     }
 
     /// Seed mode: only the expected packet is taken.

@@ -46,6 +46,18 @@ pub struct Packet {
     sendings: u32,
 }
 
+impl Packet {
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
+    }
+
+    /// It was sent again and again.
+    pub fn is_stuck(&self) -> bool {
+        self.sendings >= STUCK
+    }
+}
+
 /// The sending half.
 pub struct Outbox {
     mode: Mode,
@@ -115,11 +127,9 @@ impl Outbox {
         self.half = most / 2;
     }
 
-    /// The bytes of a packet that was sent again and again.
-    pub fn is_stuck(&self, number: u32) -> Option<usize> {
-        let packet = self.packet(number);
-        let len = packet.bytes.len() + packet.memory.map_or(0, |memory| memory.len);
-        (packet.sendings >= STUCK).then_some(len)
+    /// The packet with this number, if it is not acknowledged.
+    pub fn find(&self, number: u32) -> Option<&Packet> {
+        self.packets.get(number.wrapping_sub(self.first) as usize)
     }
 
     /// What decides how it goes on, but for times.

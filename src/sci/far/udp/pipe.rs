@@ -15,7 +15,7 @@ use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
 use super::outbox::Outbox;
 use super::pace::LONGEST;
-use super::size::Size;
+use super::size::{LEAST, Size};
 use crate::sci::far::seal::TAG;
 use crate::sci::far::tcp::chunk::Memory;
 
@@ -137,6 +137,8 @@ pub struct Pipe {
     guard: Option<Guard>,
     /// Of datagrams, in normal mode.
     size: Size,
+    /// A packet that goes in parts, and where the next one begins.
+    parts: Option<(u32, usize)>,
     /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
     pub differs: bool,
 }
@@ -159,6 +161,7 @@ impl Pipe {
             body: Vec::new(),
             guard: None,
             size: Size::new(terms.most + HEAD),
+            parts: None,
             differs: false,
         };
         pipe.fill();
@@ -180,6 +183,11 @@ impl Pipe {
     /// The most bytes of a packet now.
     pub fn capacity(&self) -> usize {
         if self.terms.mode.is_seed { self.terms.most } else { self.size.now() - self.around() }
+    }
+
+    /// Packets of so many bytes arrive wherever any do; in seed mode all count as such.
+    fn longest(&self) -> usize {
+        if self.terms.mode.is_seed { usize::MAX } else { LEAST - self.around() }
     }
 
     fn fill(&mut self) {
@@ -284,6 +292,11 @@ impl Pipe {
         let counts = &mut self.out.counts;
         match head.kind {
             Kind::Data => inn.on_data(now, head.sequence, head.time, body, take, counts),
+            Kind::Part => {
+                if let Some(whole) = inn.on_part(head.sequence, head.ahead, body) {
+                    inn.on_data(now, head.sequence, head.time, &whole, take, counts);
+                }
+            }
             Kind::Ping => inn.on_ping(now, head.time, body.len(), take.has_room()),
             _ => {}
         }
@@ -382,7 +395,14 @@ impl Pipe {
         {
             return Some(self.question(now, size));
         }
+        if let Some((number, from)) = self.parts.take().filter(|(number, _)| self.out.find(*number).is_some()) {
+            return Some(self.part(now, number, from));
+        }
         if let Some(number) = self.out.next(now) {
+            let packet = self.out.packet(number);
+            if packet.is_stuck() && packet.len() > self.longest() {
+                return Some(self.part(now, number, 0));
+            }
             return Some(self.data(now, number));
         }
         let (answer, _) = inn.next(now)?;
@@ -413,11 +433,26 @@ impl Pipe {
         Datagram { is_whole: true, ..datagram }
     }
 
+    /// Sends a part of a packet. What has come of it is kept there, so that each part need come once.
+    fn part(&mut self, now: u64, number: u32, from: usize) -> Datagram<'_> {
+        let len = self.out.packet(number).len();
+        self.size.lost(now, len + self.around());
+        self.fill();
+        let to = len.min(from + self.capacity());
+        self.parts = (to < len).then_some((number, to));
+        let ahead = from as u64 | (len as u64) << 32;
+        let head = Head { sequence: self.terms.mode.told(number), ahead, ..self.head(now, Kind::Part) };
+        let packet = self.out.packet(number);
+        let own = packet.bytes.len();
+        let (from_theirs, to_theirs) = (from.saturating_sub(own), to.saturating_sub(own));
+        let theirs = packet
+            .memory
+            .map(|Memory { at, .. }| Memory { at: at.wrapping_add(from_theirs), len: to_theirs - from_theirs });
+        let own = &packet.bytes[from.min(own)..to.min(own)];
+        Datagram::new(&mut self.guard, self.terms.seeds[0], &head, own, theirs)
+    }
+
     fn data(&mut self, now: u64, number: u32) -> Datagram<'_> {
-        if let Some(len) = self.out.is_stuck(number) {
-            self.size.lost(now, len + self.around());
-            self.fill();
-        }
         let head = Head { sequence: self.terms.mode.told(number), ..self.head(now, Kind::Data) };
         self.inn.iter_mut().for_each(Inbox::rode);
         let packet = self.out.packet(number);

@@ -4,6 +4,7 @@ mod cases;
 mod everything;
 mod protected;
 mod schedules;
+mod sizes;
 mod wire;
 
 use super::guard::Guard;
