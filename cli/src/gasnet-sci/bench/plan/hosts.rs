@@ -41,14 +41,32 @@ pub(super) fn pair(plan: &mut Plan<'_>) {
 
 /// Blocks that go to a mail box on the other host: posted and given beside the bare connection, and given beside posted.
 fn mail(plan: &mut Plan<'_>) {
-    for bytes in [64 << 10, 1 << 20] {
+    for bytes in [256 << 10, 1 << 20] {
         let stream = Some(&STREAM);
         plan.row("hosts", POST.operation, k::DECK_POST, 3e4, bytes, stream, Unit::Rate, None);
         plan.row("hosts", "mail box give, two hosts", k::DECK_GIVE, 3e4, bytes, stream, Unit::Rate, None);
         let beside = "mail box give beside post, two hosts";
-        plan.row("hosts", beside, k::DECK_GIVE, 3e4, bytes, Some(&POST), Unit::Rate, (bytes == 1 << 20).then_some(0.95));
+        plan.row(
+            "hosts",
+            beside,
+            k::DECK_GIVE,
+            3e4,
+            bytes,
+            Some(&POST),
+            Unit::Rate,
+            (bytes == 1 << 20).then_some(0.95),
+        );
         let work = "mail box give, processor time, two hosts";
-        plan.row("hosts", work, k::DECK_GIVE_WORK, 3e4, bytes, Some(&POST_WORK), Unit::Us, (bytes == 1 << 20).then_some(0.5));
+        plan.row(
+            "hosts",
+            work,
+            k::DECK_GIVE_WORK,
+            3e4,
+            bytes,
+            Some(&POST_WORK),
+            Unit::Us,
+            (bytes == 1 << 20).then_some(0.5),
+        );
     }
 }
 
