@@ -95,6 +95,7 @@ impl<A: Kit> Party<A> {
                 am: &node.am,
                 threaded: shape.threaded,
                 limit: options.limit,
+                place_min: options.limit,
                 boxes: options.boxes,
                 heap: own,
                 connect: Box::new(move |peer| is_mapped(peer).then(|| regions[peer as usize])),

@@ -3,10 +3,10 @@
  *
  * usage: deck-testgift [copies]
  *
- * With `copies` messages from the limit on are given, and nothing else is sent: GASNET_SCI_STATS then shows that nobody has copied any. */
+ * With `copies` messages of 256 KiB and more are given, and nothing else is sent: GASNET_SCI_STATS then shows that nobody has copied any. */
 #include "testdeck.h"
 
-static const size_t limit = 8192; /* GASNET_SCI_DECK_MSG_BUF_LIMIT */
+static const size_t limit = 262144; /* what is shorter is copied, since that takes less time */
 static int givers;                /* nodes 1 to givers, or node 0 alone */
 
 static int is_giver(void) { return nodes == 1 || me > 0; }
@@ -16,7 +16,7 @@ static void barrier(void) { EXPECT(0, deck_barrier()); }
 
 /* Message `n` of each giver: most lie around the limit, or around what goes in one piece. */
 static size_t length_of(int n) {
-  static const size_t lengths[] = {8192, 8191, 8193, 10000, 32767, 32768, 32769, 65536, 100001, 300000, 1048576, 52, 0, 2097153, 8448, 500};
+  static const size_t lengths[] = {262144, 262143, 262145, 300000, 8192, 8191, 524288, 65536, 400001, 262400, 1048576, 52, 0, 2097153, 32769, 500};
   return lengths[(n * 7 + n / 16) % (int)(sizeof lengths / sizeof *lengths)];
 }
 

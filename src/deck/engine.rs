@@ -48,6 +48,8 @@ pub struct Setting<A: Adapter> {
     pub threaded: bool,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
+    /// From so many bytes on, a message that is given to another host gets a place there.
+    pub place_min: usize,
     /// Boxes of this node, at most.
     pub boxes: usize,
     /// Own heap.
@@ -67,6 +69,7 @@ pub struct Deck<A: Adapter> {
     pub(super) am: &'static Am<A>,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
+    pub(super) place_min: usize,
     pub(super) most_boxes: usize,
     heap: Region,
     connect: Connect,
@@ -127,12 +130,13 @@ impl<A: Adapter> Deck<A> {
     /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. If the job
     /// survives deaths, all heaps are mapped up to [`Holders::end`](super::survive::holders::Holders::end); only this library writes the table there.
     pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
-        let Setting { am, threaded, limit, boxes, heap, connect, far, bell, losses } = setting;
+        let Setting { am, threaded, limit, place_min, boxes, heap, connect, far, bell, losses } = setting;
         let (network, writable) = far.unzip();
         let state = State::new(heap.len);
         Deck {
             am,
             limit,
+            place_min,
             most_boxes: boxes,
             heap,
             connect,

@@ -8,6 +8,7 @@ use crate::am::region::{DECK, MAX_MEDIUM};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::deck::engine::{Deck, Region, Setting};
+use crate::deck::giving::PLACE_MIN;
 use crate::deck::network;
 use crate::deck::survive::holders::Holders;
 use crate::sci::{Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
@@ -39,6 +40,7 @@ impl Job {
             am: &self.am,
             threaded: self.client.threaded,
             limit: (self.config.deck_limit as usize).min(MAX_MEDIUM),
+            place_min: PLACE_MIN.max(self.config.deck_limit as usize),
             boxes: self.config.deck_boxes as usize,
             heap,
             connect: Box::new(move |node| self.connect_heap(node, len, whole)),

@@ -57,6 +57,7 @@ fn job() -> ([Node; 3], Arc<Fake>) {
     let deck = |rank: usize| {
         let setting = Setting {
             far: None,
+            place_min: usize::MAX,
             am: &nodes[rank].am,
             threaded: false,
             limit: 1024,

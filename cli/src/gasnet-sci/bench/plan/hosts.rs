@@ -87,7 +87,7 @@ pub(super) fn pair(plan: &mut Plan<'_>, net: &Net) {
 /// Blocks that go to a mail box on the other host: posted and given beside the bare connection, and given beside posted.
 fn mail(plan: &mut Plan<'_>, net: &Net) {
     let named = |operation: &str| format!("mail box {operation}, two hosts{}", net.name);
-    for bytes in [64 << 10, 1 << 20] {
+    for bytes in [256 << 10, 1 << 20] {
         let target = |least: f64| (bytes == 1 << 20).then_some(least);
         for (operation, kernel, limit, unit, target) in [
             ("post", k::DECK_POST, net.stream, Unit::Rate, None),
