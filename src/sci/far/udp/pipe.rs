@@ -316,7 +316,10 @@ impl Pipe {
         let hello = if self.is_known && self.hello_at > 0 { u64::MAX } else { self.hello_at };
         let Some(inn) = &self.inn else { return hello };
         let sign = if self.terms.mode.is_seed { u64::MAX } else { self.asked.unwrap_or(self.heard) + PING };
-        let others = [self.out.timer(), inn.timer()];
+        // Nothing else need happen at the time at which the peer is dead.
+        let is_due = !self.terms.mode.is_seed && (self.asked.is_some() || self.out.count() > 0);
+        let dead = (self.heard + self.terms.dead).saturating_add(1);
+        let others = [self.out.timer(), inn.timer(), Some(dead).filter(|at| is_due && *at > self.called)];
         others.into_iter().flatten().fold(hello.min(sign), u64::min)
     }
 
