@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// A bad network, in the words of GASNET_SCI_UDP_FAULTS. The launcher's own connections are not hit.
 const BAD: &str = "loss=30,dup=5,reorder=8,flip=1,seed=7";
 /// Programs that verify what they move, with arguments that make a part of a second over a good network.
-const PROGRAMS: [(&str, &[&str]); 2] = [("testam", &["20", "4096"]), ("testmixed", &["5"])];
+const PROGRAMS: [(&str, &[&str]); 2] = [("testam", &["1", "256"]), ("testmixed", &["5"])];
 /// Floods all others until it is killed, or a time is over; then its status is 3.
 const FLOOD: &str = "testvictim";
 const UNDISTURBED: i32 = 3;

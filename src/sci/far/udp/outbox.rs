@@ -47,7 +47,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Bytes.
+    /// Its bytes, and those of the memory.
+    #[allow(clippy::len_without_is_empty)] // none is empty
     pub fn len(&self) -> usize {
         self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
     }

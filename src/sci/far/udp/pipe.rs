@@ -494,7 +494,11 @@ impl Pipe {
         let Some(inn) = &self.inn else { return hello };
         let sign = if self.terms.mode.is_seed { u64::MAX } else { self.asked.unwrap_or(self.heard) + PING };
         let size = self.size.timer().filter(|_| self.is_known && !self.terms.mode.is_seed);
-        let others = [self.out.timer(), inn.timer(), size];
+        // Nothing else need happen at the time at which the peer is dead.
+        let is_due = !self.terms.mode.is_seed && (self.asked.is_some() || self.out.count() > 0);
+        let dead = (self.heard + self.terms.dead).saturating_add(1);
+        let dead = Some(dead).filter(|at| is_due && *at > self.called);
+        let others = [self.out.timer(), inn.timer(), size, dead];
         others.into_iter().flatten().fold(hello.min(sign), u64::min)
     }
 
