@@ -279,7 +279,11 @@ impl<A: Adapter> Deck<A> {
 
     /// A block of this node's heap is free. `from` says so. Returns its bytes.
     pub(super) fn came_back(&self, from: u32, offset: usize) -> usize {
-        match self.with(|state| state.heap.give(offset)) {
+        let given = self.with(|state| match self.is_place(state, offset) {
+            true => None,
+            false => state.heap.give(offset),
+        });
+        match given {
             Some(len) => len,
             None if from == self.me() => {
                 crate::base::fatal(format_args!("DECK: a block of this node was given back twice, once by a peer"))

@@ -121,9 +121,12 @@ impl Gifts {
 impl<A: Adapter> Deck<A> {
     /// A given message of `len` bytes goes to `node` so: it is on another host, the message is long, and the call may wait.
     pub(super) fn gives_in_place(&self, node: u32, len: usize, until: Until) -> bool {
-        len >= self.place_min
-            && !matches!(until, Until::Now)
-            && self.network.as_ref().is_some_and(|network| network.reaches(node))
+        len >= self.place_min && !matches!(until, Until::Now) && self.is_far(node)
+    }
+
+    /// The node is on another host.
+    pub(super) fn is_far(&self, node: u32) -> bool {
+        self.network.as_ref().is_some_and(|network| network.reaches(node))
     }
 
     /// Gives `message` to a box of a node of another host. Its memory is free then.

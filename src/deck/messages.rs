@@ -222,6 +222,9 @@ fn loan_came<A: Adapter>(deck: &Deck<A>, source: u32, [head, offset, len, block,
     if offset.checked_add(block).is_none_or(|end| end > deck.heap_len()) || !offset.is_multiple_of(UNIT) {
         corrupt(source, "block outside its heap");
     }
+    if deck.is_far(source) {
+        corrupt(source, "block lent to another host");
+    }
     // Where it lies here is found out by the call that retrieves it: to map a heap takes system calls.
     let block = Block { owner: high(head), offset, len: block, at: std::ptr::null_mut() };
     deck.received(source, &block);
@@ -372,6 +375,9 @@ fn take_messages<A: Adapter>(
     let to = deck.clone();
     library.on_unanswered::<1>(form::DECK_BACK, move |_, source, shorts| {
         let (deck, mut last) = (to(source), None);
+        if deck.is_far(source) {
+            corrupt(source, "block given back by a node of another host, which cannot have any");
+        }
         for words in shorts {
             let [offset] = all(words);
             let offset = offset as usize;

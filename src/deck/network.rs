@@ -12,6 +12,7 @@ use crate::base::log;
 use crate::sci::LocalMap;
 use crate::sci::adapter::{Counter, Readable};
 use crate::sci::far::Far;
+use crate::sci::far::apply::Rule;
 use crate::sci::far::remote::FarMap;
 use std::sync::Arc;
 
@@ -36,6 +37,21 @@ impl<F: Fn(u32) -> bool + Send + Sync> Network for FarHeaps<F> {
     }
 }
 
+/// Nodes of ours write there by the wire alone.
+impl Rule for Arc<Writable> {
+    fn may_store(&self, _: u32, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn begins(&self, node: u32, offset: usize, len: usize) -> bool {
+        self.begin(node, offset, len)
+    }
+
+    fn ends(&self, offset: usize) {
+        self.end(offset);
+    }
+}
+
 /// Opens both ways. `map` is this node's heap, `len` the bytes of each heap. All nodes call it before anybody gives.
 ///
 /// # Safety
@@ -49,7 +65,7 @@ pub unsafe fn open<M: LocalMap>(
     let network = Box::new(FarHeaps { far, is_far, len });
     let writable = Arc::<Writable>::default();
     let places = writable.clone();
-    far.admit(DECK, map.clone(), Box::new(move |node, offset, len| places.is_for(node, offset, len)));
+    far.admit(DECK, map.clone(), Box::new(places));
     // SAFETY: the caller's promise.
     match unsafe { far.wire().set_area(AREA, map.ptr(0), len) } {
         Ok(()) => (network, Some(writable)),

@@ -13,6 +13,7 @@ use crate::testkit::world::{Shape, Steady, tests_over};
 use std::time::{Duration, Instant};
 
 const HEAP: usize = 64 << 10;
+const HAS_NONE: &str = "block given back by a node of another host, which cannot have any";
 
 fn party<A: Steady>(nodes: u32) -> Party<A> {
     let mut shape = Shape::new(nodes, 4);
@@ -89,12 +90,33 @@ fn loans_of_blocks_that_are_none<A: Steady>() {
     ends_a_node_with_a_box::<A>(DECK_LOAN, |id| loan(id, 1, [0, 1, 63]), None, long);
     let nobody = "block of a node that does not exist";
     ends_a_node_with_a_box::<A>(DECK_LOAN, |id| loan(id, 2, [0, 100, 100]), None, nobody);
-    ends_a_node_with_a_box::<A>(DECK_BACK, |_| vec![0], None, "block that is not in use");
+    let is_far = std::any::type_name::<A>() == std::any::type_name::<Apart>();
+    let unused = if is_far { HAS_NONE } else { "block that is not in use" };
+    ends_a_node_with_a_box::<A>(DECK_BACK, |_| vec![0], None, unused);
+    if is_far {
+        ends_a_node_with_a_box::<A>(DECK_LOAN, |id| loan(id, 0, [0, 100, 256]), None, "block lent to another host");
+    }
     let heap = HEAP as u64;
     for [at, block] in [[heap, 64], [heap - 256, 257], [16, 100], [u64::MAX - 255, 100], [0, heap + 1], [256, u64::MAX]]
     {
         ends_a_node_with_a_box::<A>(DECK_LOAN, |id| loan(id, 1, [at, 1, block]), None, "block outside its heap");
     }
+}
+
+/// Nodes 0 and 1 are on one host. Node 2, on another, has a place in the heap of node 0.
+#[test]
+fn a_neighbour_that_gives_back_a_place_of_another_node() {
+    let party = party::<Paired>(4);
+    let own = open(&party, 0);
+    let _handle = party.help(2, |deck| deck.handle(own.id, false));
+    assert!(party.forge(2, 0, DECK_ASK, &[own.id.word(), 0, pair(0, 1), 0], None));
+    party.settle();
+    assert!(party.forge(2, 0, DECK_PLACE, &[pair(own.id.index.into(), 1), 100], None));
+    party.carry();
+    (0..20).for_each(|_| _ = party.poll(0));
+    assert_eq!((party.tables(0).gifts, party.tables(0).blocks), (1, 1));
+    assert!(party.forge(1, 0, DECK_BACK, &[0], None));
+    ends(&party, "block that is not in use");
 }
 
 fn gifts_that_have_no_place<A: Steady>() {

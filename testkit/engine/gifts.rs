@@ -3,13 +3,13 @@
 
 #![allow(unsafe_code)] // writes of a peer
 
-use crate::am::library::DECK_CAME;
+use crate::am::library::{DECK_BACK, DECK_CAME};
 use crate::base::fatal::caught::catch;
 use crate::deck::engine::{Handle, Tables};
 use crate::deck::message::{Message, Storage};
 use crate::deck::owner::Credit;
 use crate::deck::{Failure, LINE_MOST, Until};
-use crate::sci::far::wire::{Kept, offset_in};
+use crate::sci::far::wire::{Kept, Sink, offset_in};
 use crate::testkit::party::{Options, Party, letter, lie, pattern, plan_lie, write};
 use crate::testkit::shipping::Apart;
 use crate::testkit::world::{Shape, Steady, Watchdog};
@@ -202,6 +202,54 @@ fn a_whole_gift_to_a_box_that_is_gone_is_discarded() {
     party.carry();
     (0..20).for_each(|_| _ = party.poll(0));
     assert_eq!((party.tables(0).gifts, party.tables(0).blocks), (0, 0));
+}
+
+/// Node 0 ends the job because of `node` when it polls.
+#[track_caller]
+fn ends_the_owner(party: &Party<Apart>, node: u32, text: &str) {
+    party.carry();
+    let end = catch(|| (0..20).for_each(|_| _ = party.poll(0)));
+    assert!(end.as_ref().is_err_and(|end| *end == format!("corrupt message from node {node}: {text}")), "{end:?}");
+}
+
+/// The block would be free, while a node may still write there: whoever gets it next, another giver or the program, would have it overwritten.
+#[test]
+fn no_node_of_another_host_gives_a_place_back() {
+    let _watch = Watchdog::start();
+    for node in [1, 2] {
+        let party = party(3);
+        with_place(&party);
+        assert!(party.forge(node, 0, DECK_BACK, &[0], None));
+        ends_the_owner(&party, node as u32, "block given back by a node of another host, which cannot have any");
+        assert_eq!(party.tables(0).blocks, 1, "it is still in use");
+    }
+}
+
+/// The body of a write may come after the handler has run for what was sent before it.
+#[test]
+fn a_place_becomes_no_message_while_a_write_is_under_way() {
+    let _watch = Watchdog::start();
+    let at = offset_in(1, 0);
+    for is_over in [false, true] {
+        let party = party(2);
+        let (own, _) = with_place(&party);
+        let sink = party.adapters()[0].far().sink();
+        assert!(sink.place(1, at, 3000, true).is_some());
+        if is_over {
+            sink.written(at);
+        }
+        assert!(party.forge(1, 0, DECK_CAME, &[1 | 1 << 32], None));
+        if is_over {
+            party.carry();
+            (0..20).for_each(|_| _ = party.poll(0));
+            // Node 1 does nothing: it would say that it gives nothing.
+            let took = || party.alone(0, |deck| deck.take(&own, Until::Now)).unwrap().size;
+            assert_eq!([took(), took()], [1, 3000], "the letter, and the gift");
+            assert!(sink.place(1, at, 1, true).is_none());
+        } else {
+            ends_the_owner(&party, 1, "gift whose bytes are still on their way");
+        }
+    }
 }
 
 #[test]

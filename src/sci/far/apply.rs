@@ -12,8 +12,26 @@ use crate::sci::{LocalMap, SegmentId};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::OnceLock;
 
-/// May `peer` write `len` bytes at `offset`?
-pub type MayWrite = Box<dyn Fn(u32, usize, usize) -> bool + Send + Sync>;
+/// What peers may write of a region. Where that never changes, a closure is enough.
+pub trait Rule: Send + Sync {
+    /// May `peer` store `len` bytes at `offset`, by a record?
+    fn may_store(&self, peer: u32, offset: usize, len: usize) -> bool;
+    /// May `peer` write `len` bytes at `offset`, by the wire? If so the write has begun.
+    fn begins(&self, peer: u32, offset: usize, len: usize) -> bool {
+        self.may_store(peer, offset, len)
+    }
+    /// A write at `offset` that has begun is over.
+    fn ends(&self, _offset: usize) {}
+}
+
+impl<F: Fn(u32, usize, usize) -> bool + Send + Sync> Rule for F {
+    fn may_store(&self, peer: u32, offset: usize, len: usize) -> bool {
+        self(peer, offset, len)
+    }
+}
+
+/// The rule of a region.
+pub type MayWrite = Box<dyn Rule>;
 
 /// A region of this node into which peers of other hosts may write.
 struct Region {
@@ -45,11 +63,29 @@ impl Regions {
         assert!(self.table[id.0 as usize].set(region).is_ok(), "admitted once");
     }
 
-    /// Where `peer` may write `len` bytes at `offset` of region `id`.
-    pub fn place(&self, id: SegmentId, peer: u32, offset: usize, len: usize) -> Option<*mut u8> {
+    /// The region, if it has `len` bytes at `offset`.
+    fn region(&self, id: SegmentId, offset: usize, len: usize) -> Option<&Region> {
         let region = self.table.get(id.0 as usize)?.get()?;
-        let inside = offset <= region.len && len <= region.len - offset;
-        (inside && (region.may_write)(peer, offset, len)).then(|| region.base.wrapping_add(offset))
+        (offset <= region.len && len <= region.len - offset).then_some(region)
+    }
+
+    /// Where `peer` may store `len` bytes at `offset` of region `id`.
+    pub fn place(&self, id: SegmentId, peer: u32, offset: usize, len: usize) -> Option<*mut u8> {
+        let region = self.region(id, offset, len)?;
+        region.may_write.may_store(peer, offset, len).then(|| region.base.wrapping_add(offset))
+    }
+
+    /// Where the wire may write `len` bytes at `offset` of region `id` for `peer`, until [`Regions::end`].
+    pub fn begin(&self, id: SegmentId, peer: u32, offset: usize, len: usize) -> Option<*mut u8> {
+        let region = self.region(id, offset, len)?;
+        region.may_write.begins(peer, offset, len).then(|| region.base.wrapping_add(offset))
+    }
+
+    /// The write that began there is over.
+    pub fn end(&self, id: SegmentId, offset: usize) {
+        if let Some(region) = self.region(id, offset, 0) {
+            region.may_write.ends(offset);
+        }
     }
 
     /// Stores what the records of a frame of `peer` say, in their order. The error says what is wrong with the first one that is

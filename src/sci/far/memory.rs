@@ -181,6 +181,7 @@ impl Memory {
                 let Some(place) = sink.place(from, offset, len, true) else { return self.cut(from, sink) };
                 // SAFETY: the sink allows the target; the source is a vector's, or its sender promises it until the write is complete.
                 unsafe { place.copy_from(source, len) };
+                sink.written(offset);
                 if done.is_some() {
                     self.net.put(from, self.me, Thing::Written(done));
                 }

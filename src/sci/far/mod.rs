@@ -166,6 +166,12 @@ impl Far {
         self.regions.admit(id, map, may_write);
     }
 
+    /// This node, as its wire sees it.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn sink(&self) -> impl Sink + '_ {
+        FarSink(self)
+    }
+
     /// Polls of which it was told that they had found something ([`Effort::Found`]).
     #[cfg(all(test, not(loom)))]
     pub(crate) fn told(&self) -> u32 {
@@ -432,7 +438,14 @@ impl Sink for FarSink<'_> {
 
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8> {
         let (area, at) = area_of(offset).filter(|(area, _)| write || *area == 0)?; // only the client's segment is read
-        self.0.regions.place(self.0.areas[area], peer, at, len)
+        self.0.regions.begin(self.0.areas[area], peer, at, len)
+    }
+
+    fn written(&self, offset: u64) {
+        // The rule of the client's segment never changes.
+        if let Some((area @ 1.., at)) = area_of(offset) {
+            self.0.regions.end(self.0.areas[area], at);
+        }
     }
 
     fn lost(&self, peer: u32, why: &Lost) {

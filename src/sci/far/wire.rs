@@ -8,7 +8,8 @@
 //!    posted to the same peer after it.
 //! 3. No call waits for another node, but [`Wire::leave`], which waits for peers' systems, for `time` at most. A write with
 //!    [`Kept::Now`] or [`Kept::InOrder`] takes several calls.
-//! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer. What no
+//! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer, and says
+//!    [`Sink::written`] afterwards. What no
 //!    wire of ours sends ends the link: [`Sink::lost`].
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
 //!    another thread in it returns at once.
@@ -24,7 +25,7 @@ use std::time::Duration;
 /// for the length.
 pub const ADDRESS: usize = 94;
 
-/// The pieces of memory of a node into which wires write, and from which they read: the client's segment, and the DECK heap.
+/// The pieces of memory of a node into which wires write: the client's segment, and the DECK heap. Only the first is read.
 pub const AREAS: usize = 2;
 /// Which of them. An offset has it above its lower 48 bits.
 pub type Area = usize;
@@ -152,6 +153,9 @@ pub trait Sink {
     /// Where the wire may write (`write`) or read `len` bytes at `offset` of this node's memory for `peer`. `None`: there is no
     /// such range, and the link must end.
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8>;
+    /// The wire stores no more bytes of a write that had its place at `offset`. Said before [`Sink::frame`] gets what was posted behind it;
+    /// a link that is lost may leave it out.
+    fn written(&self, _offset: u64) {}
     /// The link to `peer` is gone. Called once for each.
     fn lost(&self, peer: u32, why: &Lost);
     /// The peer has left the job in good order. Called once at most; what is sent to it from then on goes nowhere.

@@ -51,7 +51,7 @@ impl Raw {
         let leak = || Box::leak(vec![0u8; BUFFER].into_boxed_slice()).as_mut_ptr();
         let (buffer, memory) = (leak(), leak());
         // SAFETY: leaked.
-        let region = unsafe { endpoint.register(memory, BUFFER, 4711) }.expect("a region");
+        let region = unsafe { endpoint.register(memory, BUFFER, true, 4711) }.expect("a region");
         let mut contexts = Contexts::default();
         let (receive, operation) = (contexts.take(What::Free), contexts.take(What::Free));
         let raw = Raw {

@@ -317,13 +317,13 @@ impl Endpoint {
         }
     }
 
-    /// Lets peers read and write memory.
+    /// Lets peers write memory, and read it if it `is_readable`.
     ///
     /// # Safety
     /// `len` bytes at `base` are readable and writable while the region lives.
-    pub unsafe fn register(&self, base: *mut u8, len: usize, key: u64) -> Result<Region, c_int> {
+    pub unsafe fn register(&self, base: *mut u8, len: usize, is_readable: bool, key: u64) -> Result<Region, c_int> {
         let reg = function!(self.domain.read().mr, fi_ops_mr, reg).map_err(|_| libc::ENOSYS)?;
-        let access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+        let access = FI_REMOTE_WRITE | if is_readable { FI_REMOTE_READ } else { 0 };
         let key = if self.traits.provider_keys { 0 } else { key };
         let mut made: *mut fid_mr = ptr::null_mut();
         // SAFETY: a live domain; the memory is the caller's promise.

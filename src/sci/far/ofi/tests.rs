@@ -107,7 +107,10 @@ fn segments_in_pieces_conform() {
         engine.most = 4;
     }
     conformance::all(&pair);
-    assert_eq!(pair.nodes[0].wire.engine.lock().regions.len(), 2 * 8, "of two areas");
+    let engine = pair.nodes[0].wire.engine.lock();
+    let pieces = |area: &Option<super::message::Segment>| area.as_ref().map(|segment| segment.keys.len());
+    assert_eq!(engine.own.each_ref().map(pieces), [Some(8); 2]);
+    assert_eq!(engine.regions.len(), 2 * 8, "each piece is one registration");
 }
 
 #[test]

@@ -58,8 +58,9 @@ impl Engine {
     /// # Safety
     /// As [`super::super::wire::Wire::set_area`].
     pub unsafe fn set_area(&mut self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
+        // Only the client's segment is read.
         // SAFETY: the caller's promise.
-        match unsafe { self.register(base, len) } {
+        match unsafe { self.register(base, len, area == 0) } {
             Ok(segment) => self.own[area] = Some(segment),
             Err(why) => {
                 for rank in 0..self.peers.len() as u32 {
@@ -83,7 +84,7 @@ impl Engine {
 
     /// # Safety
     /// As above.
-    unsafe fn register(&mut self, base: *mut u8, len: usize) -> Result<Segment, String> {
+    unsafe fn register(&mut self, base: *mut u8, len: usize, is_readable: bool) -> Result<Segment, String> {
         let address = if self.endpoint.traits.virtual_addresses { base as u64 } else { 0 };
         let mut piece = len.min(self.longest_region).next_multiple_of(4096);
         loop {
@@ -92,7 +93,7 @@ impl Engine {
             let mut at = 0;
             while at < len && failed.is_none() {
                 // SAFETY: the caller's promise, for a part of the memory.
-                let result = unsafe { self.register_piece(base.wrapping_add(at), piece.min(len - at)) };
+                let result = unsafe { self.register_piece(base.wrapping_add(at), piece.min(len - at), is_readable) };
                 failed = result.err();
                 at += piece;
             }
@@ -115,7 +116,7 @@ impl Engine {
 
     /// # Safety
     /// As above.
-    unsafe fn register_piece(&mut self, base: *mut u8, len: usize) -> Result<(), i32> {
+    unsafe fn register_piece(&mut self, base: *mut u8, len: usize, is_readable: bool) -> Result<(), i32> {
         let mask = if self.endpoint.traits.key_bytes >= 8 {
             u64::MAX
         } else {
@@ -124,7 +125,7 @@ impl Engine {
         for _ in 0..8 {
             let key = getrandom::u64().map_err(|_| libc::EIO)? & mask;
             // SAFETY: the caller's promise.
-            match unsafe { self.endpoint.register(base, len, key) } {
+            match unsafe { self.endpoint.register(base, len, is_readable, key) } {
                 Ok(region) => {
                     self.regions.push(region);
                     return Ok(());

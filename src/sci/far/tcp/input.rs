@@ -31,8 +31,8 @@ const TURNS: usize = 16;
 enum Body {
     /// None: a head is next.
     Head,
-    /// Of a write: where the next byte goes, how many are missing, and whether the peer wants to know.
-    Write(*mut u8, usize, bool),
+    /// Of a write: where the next byte goes, how many are missing, whether the peer wants to know, and the offset that the peer named.
+    Write(*mut u8, usize, bool, u64),
     /// Of a read of ours.
     Data(usize),
 }
@@ -114,7 +114,7 @@ impl Input {
             if turn >= TURNS && !self.sealed.as_ref().is_some_and(|sealed| sealed.has_more()) {
                 break;
             }
-            let (got, wanted) = match self.read(&mut socket, from.link) {
+            let (got, wanted) = match self.read(&mut socket, from) {
                 Ok((0, _)) if self.has_left => return Err(End::Left),
                 Ok((0, _)) => {
                     return Err(End::Lost(CLOSED.into()));
@@ -140,7 +140,7 @@ impl Input {
     }
 
     /// Reads the rest of a body into its place, and what follows into the buffer.
-    fn read(&mut self, socket: &mut &TcpStream, link: &Mutex<Link>) -> std::io::Result<(usize, usize)> {
+    fn read(&mut self, socket: &mut &TcpStream, from: &From<'_>) -> std::io::Result<(usize, usize)> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.buffer.len() - self.end < FRAME_MAX / 2 {
@@ -150,8 +150,8 @@ impl Input {
         let direct = match self.body {
             _ if self.start < self.end => None,
             Body::Head => None,
-            Body::Write(at, left, _) => Some((at, left)),
-            Body::Data(left) => link.lock().reads.front().map(|landing| (landing.place().0, left)),
+            Body::Write(at, left, ..) => Some((at, left)),
+            Body::Data(left) => from.link.lock().reads.front().map(|landing| (landing.place().0, left)),
         };
         let most = self.buffer.len().min(self.end + self.ahead);
         let rest = &mut self.buffer[self.end..most];
@@ -175,17 +175,19 @@ impl Input {
         };
         let placed = got.min(left);
         self.end += got - placed;
-        self.advance(placed, link);
+        self.advance(placed, from);
         Ok((got, wanted))
     }
 
     /// `len` bytes of the body are in place.
-    fn advance(&mut self, len: usize, link: &Mutex<Link>) {
+    fn advance(&mut self, len: usize, from: &From<'_>) {
+        let link = from.link;
         match &mut self.body {
             Body::Head => {}
-            Body::Write(at, left, wants_ack) => {
+            Body::Write(at, left, wants_ack, offset) => {
                 (*at, *left) = (at.wrapping_add(len), *left - len);
                 if *left == 0 {
+                    from.sink.written(*offset);
                     if *wants_ack {
                         link.lock().note_in_place();
                     }
@@ -220,12 +222,12 @@ impl Input {
                         return Ok(());
                     }
                 }
-                Body::Write(at, left, _) => {
+                Body::Write(at, left, ..) => {
                     let here = self.copy_to(at, left);
                     if here == 0 {
                         return Ok(());
                     }
-                    self.advance(here, from.link);
+                    self.advance(here, from);
                 }
                 Body::Data(left) => {
                     let Some((at, _)) = from.link.lock().reads.front().map(|landing| landing.place()) else {
@@ -235,7 +237,7 @@ impl Input {
                     if here == 0 {
                         return Ok(());
                     }
-                    self.advance(here, from.link);
+                    self.advance(here, from);
                 }
             }
         }
@@ -289,7 +291,7 @@ impl Input {
                 let (offset, len) = (word(0), head.len - 8);
                 let place = from.sink.place(from.peer, offset, len, true);
                 let place = place.ok_or_else(|| format!("a write of {len} bytes at {offset}, outside the segment"))?;
-                self.body = Body::Write(place, len, head.flags & WANTS_ACK != 0);
+                self.body = Body::Write(place, len, head.flags & WANTS_ACK != 0, offset);
                 self.expect(len);
             }
             Kind::Read => {

@@ -356,6 +356,7 @@ impl Taker<'_> {
                 let place = self.sink.place(self.peer, offset, len, true)?;
                 // SAFETY: the sink says that the peer may write there; the datagram lies elsewhere.
                 unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), len) };
+                self.sink.written(offset);
                 Some(rest)
             }
             READ => {

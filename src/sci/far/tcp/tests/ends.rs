@@ -141,6 +141,25 @@ fn what_no_wire_of_ours_sends_ends_the_link_with_its_reason() {
     }
 }
 
+/// The rest of a body may come long after its head: until then the write is under way.
+#[test]
+fn a_write_is_over_with_the_last_byte_of_its_body() {
+    let mut pair = pair(2);
+    pair.set_segments();
+    drop(pair.nodes.pop());
+    let mut hand = Hand::connect(address_of(&pair.nodes[0]), 1, 0, SECRET);
+    assert!(hand.greet(&pair));
+    let node = &pair.nodes[0];
+    hand.send(Kind::Frame, 2, 0, b"ok");
+    hand.send(Kind::Write, 16, 0, &[&64u64.to_le_bytes()[..], &[1]].concat());
+    node.until("the head of a write", || !node.writes.lock().is_empty());
+    assert_eq!((node.frames(), &*node.writes.lock()), (vec![(1, b"ok".to_vec())], &vec![64]));
+    hand.say(&[2; 7]);
+    hand.send(Kind::Frame, 2, 0, b"on");
+    node.until("a frame behind it", || node.came() == 1);
+    assert_eq!(&*node.writes.lock(), &Vec::<u64>::new());
+}
+
 /// More reads at once than a node of ours begins would fill this node's memory.
 #[test]
 fn a_peer_that_asks_for_more_than_it_takes_is_lost() {
