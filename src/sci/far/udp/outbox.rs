@@ -47,7 +47,7 @@ pub struct Packet {
 
 impl Packet {
     /// Bytes.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
     }
 

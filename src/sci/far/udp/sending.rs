@@ -6,7 +6,7 @@
 
 use super::Udp;
 use super::contact::{Path, Peer};
-use super::pipe::Datagram;
+use super::datagram::Datagram;
 use crate::os::{sys, udp};
 use crate::sci::far::tcp::chunk::Memory;
 use crate::sync::Ordering;
@@ -46,7 +46,7 @@ impl Batch {
 
     /// Adds another datagram. What is sealed is copied meanwhile.
     fn put(&mut self, datagram: Datagram<'_>) {
-        let len = datagram.len();
+        let len = datagram.size();
         self.each = if self.count == 0 { len } else { self.each };
         self.count += 1;
         self.len += len;
@@ -94,7 +94,7 @@ impl Udp {
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
-            if !batch.takes(datagram.len()) {
+            if !batch.takes(datagram.size()) {
                 self.put_out(path, batch, refusal, now);
             }
             if !datagram.is_whole {
