@@ -19,7 +19,8 @@ fn main() {
         build.files(files.iter().map(|file| package.join("src/gasnet-sci/bench/kernels").join(file)));
         build
     };
-    let mut seq = compile(&["node.c", "limits.c", "tcp.c", "udp.c", "job.c", "am.c", "rma.c", "sync.c", "ex.c"]);
+    let mut seq =
+        compile(&["node.c", "limits.c", "tcp.c", "udp.c", "job.c", "am.c", "rma.c", "sync.c", "ex.c", "deck.c"]);
     let mut par = compile(&["job.c", "am.c", "rma.c", "sync.c", "ex.c", "lock.c", "threads.c"]);
     // Objects of both have the same names.
     let par_out = out.join("par");

@@ -18,6 +18,8 @@ mod floods;
 #[cfg(not(loom))]
 mod forged;
 #[cfg(not(loom))]
+mod gifts;
+#[cfg(not(loom))]
 mod groups;
 #[cfg(not(loom))]
 mod handlers;

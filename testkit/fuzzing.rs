@@ -13,6 +13,7 @@ mod datagrams;
 mod far;
 mod hand_off;
 mod mailbox;
+mod records;
 mod regions;
 mod scene;
 mod settings;

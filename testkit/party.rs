@@ -9,7 +9,9 @@
 use crate::am::Am;
 use crate::am::library::Library;
 #[cfg(not(loom))]
-use crate::am::library::{DECK_ASK, DECK_GRANT, DECK_NAME, DECK_NAMED, DECK_RECALL, DECK_RETURNED};
+use crate::am::library::{
+    DECK_ASK, DECK_GRANT, DECK_NAME, DECK_NAMED, DECK_PLACE, DECK_PLACED, DECK_RECALL, DECK_RETURNED,
+};
 use crate::am::source::{Args, Source};
 use crate::deck::engine::{Deck, Region, Setting, Tables};
 use crate::deck::message::{Bytes, Message, Storage};
@@ -88,15 +90,16 @@ impl<A: Kit> Party<A> {
             let (me, node): (u32, &'static Node<A>) = (node.me, Box::leak(Box::new(node)));
             let (regions, adapter) = (regions.clone(), adapters[me as usize].clone());
             let is_mapped = move |peer: u32| options.near && adapter.shares_memory_with(peer);
+            let own = regions[me as usize];
             let setting = Setting {
                 am: &node.am,
                 threaded: shape.threaded,
                 limit: options.limit,
+                place_min: options.limit,
                 boxes: options.boxes,
-                heap: regions[me as usize],
+                heap: own,
                 connect: Box::new(move |peer| is_mapped(peer).then(|| regions[peer as usize])),
-                network: None,
-                writable: None,
+                far: adapters[me as usize].reach(own),
                 bell: adapters[me as usize].connect_interrupt(NodeId(me as u16)).unwrap(),
                 losses: None,
             };
@@ -169,6 +172,16 @@ impl<A: Kit> Party<A> {
         .expect("a message of the right form")
     }
 
+    /// The nodes' adapters.
+    pub fn adapters(&self) -> &[A] {
+        &self.1
+    }
+
+    /// A node's heap, and what is beside it.
+    pub fn heap(&self, node: usize) -> &[u8] {
+        &self.0[node].heap
+    }
+
     /// What a node keeps.
     pub fn tables(&self, node: usize) -> Tables {
         self.0[node].deck.tables()
@@ -187,16 +200,15 @@ impl<A: Kit> Party<A> {
 #[cfg(not(loom))]
 pub(crate) fn lie<A: Adapter>(rank: u32, library: &mut Library<Am<A>>) {
     let answer = |index| match index {
-        DECK_ASK => Some(DECK_GRANT),
-        DECK_RECALL => Some(DECK_RETURNED),
-        DECK_NAME => Some(DECK_NAMED),
+        DECK_ASK => Some((DECK_GRANT, 5)),
+        DECK_RECALL => Some((DECK_RETURNED, 3)),
+        DECK_NAME => Some((DECK_NAMED, 2)),
+        DECK_PLACE => Some((DECK_PLACED, 2)),
         _ => None,
     };
     library.wrap(|index, serve| match answer(index) {
-        Some(answer) if rank > 0 => Box::new(move |am, token, words, payload| match LIE.take() {
+        Some((answer, count)) if rank > 0 => Box::new(move |am, token, words, payload| match LIE.take() {
             Some(lie) => {
-                let count =
-                    [5, 3, 2][[DECK_GRANT, DECK_RETURNED, DECK_NAMED].iter().position(|i| *i == answer).unwrap()];
                 // SAFETY: two arguments to a word, and there are as many words.
                 let args = unsafe { Args::from_raw(lie.as_ptr(), 2 * count) };
                 am.reply_short(token, answer, args).expect("an answer");

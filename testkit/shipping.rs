@@ -10,6 +10,9 @@
 
 pub(crate) use crate::am::region::{COMMAND, Layout};
 use crate::am::region::{CONTROL, DECK};
+use crate::deck::engine::Region;
+use crate::deck::giving::Reach;
+use crate::deck::network;
 use crate::sci::dma::Queue;
 use crate::sci::far::Far;
 use crate::sci::far::apply::MayWrite;
@@ -93,6 +96,15 @@ impl<const PER_HOST: u32> Shipping<PER_HOST> {
     /// The node is on another host.
     pub(crate) fn is_far(&self, node: u32) -> bool {
         self.hosts.is_far(NodeId(node as u16))
+    }
+
+    /// The way to heaps of nodes of other hosts, and to this node's.
+    pub(crate) fn heaps(&self, Region { at, len }: Region) -> Reach {
+        let hosts = self.hosts.clone();
+        // SAFETY: nobody writes there once the nodes are gone, since none polls any more.
+        unsafe {
+            network::open(self.far(), &Lent { base: at, len }, len, move |node| hosts.is_far(NodeId(node as u16)))
+        }
     }
 
     /// The way to other hosts.

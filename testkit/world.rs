@@ -14,6 +14,7 @@ use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::base::config::Config;
 use crate::base::error::Error;
+use crate::deck::{self, giving::Reach};
 use crate::peers::table::{PeerSegment, Way};
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
@@ -36,6 +37,10 @@ pub(crate) trait Kit: Adapter {
     fn lay_out(&self, _layout: Layout) {}
     /// This node and `peer` have memory in common, as nodes of one host have.
     fn shares_memory_with(&self, peer: u32) -> bool;
+    /// The way to heaps on other hosts, if there are any, and to this one, which lives as long as the nodes.
+    fn reach(&self, _heap: deck::engine::Region) -> Option<Reach> {
+        None
+    }
 }
 
 /// Brings what these nodes have sent each other to where it belongs, as far as the adapter lets it through now. No handler is run.
@@ -153,6 +158,10 @@ impl<const PER_HOST: u32> Kit for Shipping<PER_HOST> {
 
     fn shares_memory_with(&self, peer: u32) -> bool {
         !self.is_far(peer)
+    }
+
+    fn reach(&self, heap: deck::engine::Region) -> Option<Reach> {
+        (PER_HOST > 0).then(|| self.heaps(heap))
     }
 
     const SEEDS: u64 = match PER_HOST {

@@ -14,7 +14,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 /// Rows of the table of targets: section, beginning of the operation, who, nodes, bytes, target.
-const TARGETS: [(&str, &str, &str, u64, u64, f64); 80] = [
+const TARGETS: [(&str, &str, &str, u64, u64, f64); 93] = [
     ("am", "short request-reply round trip", "native", 2, 0, 1.15),
     ("am", "short request-request round trip", "native", 2, 0, 1.25),
     ("am", "short flood, one way", "native", 2, 0, 0.13),
@@ -89,12 +89,25 @@ const TARGETS: [(&str, &str, &str, u64, u64, f64); 80] = [
     ("hosts", "put nb bandwidth, two hosts", "native", 2, 1 << 20, 0.9),
     ("hosts", "get nb bandwidth, two hosts", "native", 2, 64 << 10, 0.9),
     ("hosts", "get nb bandwidth, two hosts", "native", 2, 1 << 20, 0.9),
+    ("hosts", "mail box post, two hosts", "native", 2, 256 << 10, f64::NAN),
+    ("hosts", "mail box post, two hosts", "native", 2, 1 << 20, f64::NAN),
+    ("hosts", "mail box give, two hosts", "native", 2, 1 << 20, f64::NAN),
+    ("hosts", "mail box give beside post, two hosts", "native", 2, 256 << 10, f64::NAN),
+    ("hosts", "mail box give beside post, two hosts", "native", 2, 1 << 20, 0.95),
+    ("hosts", "mail box give, processor time, two hosts", "native", 2, 1 << 20, 0.5),
     ("hosts", "barrier, two hosts", "native", 2, 0, 1.1),
+    ("hosts", "short request-reply round trip, two hosts, udp", "native", 2, 0, 1.25),
+    ("hosts", "long flood, one way, two hosts, udp", "native", 2, 64 << 10, 0.9),
+    ("hosts", "raw TCP as iperf3 sends, two hosts, tcp", "limit", 2, 128 << 10, f64::NAN),
+    ("limit", "bare UDP round trip", "limit", 2, 8, f64::NAN),
+    ("limit", "bare UDP stream", "limit", 2, 64 << 10, f64::NAN),
     ("hosts", "barrier, two hosts", "native", 4, 0, f64::NAN),
     ("hosts", "short request-reply round trip within a host, two hosts", "native", 4, 0, 1.03),
     ("limit", "short round trip in a job on one host", "limit", 2, 0, f64::NAN),
     ("limit", "raw TCP round trip", "limit", 2, 8, f64::NAN),
     ("limit", "raw TCP stream", "limit", 2, 1 << 20, f64::NAN),
+    ("limit", "mail box post, two hosts", "limit", 2, 1 << 20, f64::NAN),
+    ("limit", "mail box post, processor time, two hosts", "limit", 2, 1 << 20, f64::NAN),
 ];
 
 #[test]

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
 
-use super::giving::Network;
+use super::giving::{Network, Reach};
 use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
 use super::messages;
@@ -48,16 +48,16 @@ pub struct Setting<A: Adapter> {
     pub threaded: bool,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
+    /// From so many bytes on, a message that is given to another host gets a place there.
+    pub place_min: usize,
     /// Boxes of this node, at most.
     pub boxes: usize,
     /// Own heap.
     pub heap: Region,
     /// Reaches those of others.
     pub connect: Connect,
-    /// Writes into heaps of nodes of other hosts, if there are any.
-    pub network: Option<Box<dyn Network>>,
-    /// What they may write of the own heap, if they can.
-    pub writable: Option<Arc<Writable>>,
+    /// The way to heaps of nodes of other hosts, if there are any, and for them to the own one.
+    pub far: Option<Reach>,
     /// Own interrupt, as peers have it.
     pub bell: A::RemoteInterrupt,
     /// In a job that survives the death of nodes. All regions have their [holders](super::survive::holders) behind them then.
@@ -69,6 +69,7 @@ pub struct Deck<A: Adapter> {
     pub(super) am: &'static Am<A>,
     /// From so many bytes on, messages go as loans (`GASNET_SCI_DECK_MSG_BUF_LIMIT`).
     pub limit: usize,
+    pub(super) place_min: usize,
     pub(super) most_boxes: usize,
     heap: Region,
     connect: Connect,
@@ -129,16 +130,18 @@ impl<A: Adapter> Deck<A> {
     /// The caller keeps the contract of [`ModeLock::new`]; `heap` is mapped as long as the process lives. If the job
     /// survives deaths, all heaps are mapped up to [`Holders::end`](super::survive::holders::Holders::end); only this library writes the table there.
     pub unsafe fn new(setting: Setting<A>) -> Deck<A> {
-        let Setting { am, threaded, limit, boxes, heap, connect, network, writable, bell, losses } = setting;
+        let Setting { am, threaded, limit, place_min, boxes, heap, connect, far, bell, losses } = setting;
+        let (network, writable) = far.unzip();
         let state = State::new(heap.len);
         Deck {
             am,
             limit,
+            place_min,
             most_boxes: boxes,
             heap,
             connect,
             network,
-            writable,
+            writable: writable.flatten(),
             regions: (0..am.nodes()).map(|_| OnceLock::new()).collect(),
             // SAFETY: the caller promises what `ModeLock::new` asks for.
             state: unsafe { ModeLock::new(threaded, RefCell::new(state)) },

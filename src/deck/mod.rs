@@ -8,7 +8,7 @@
 //! | up to [`LINE_MOST`] bytes | `LINE`: a Short of one line | 2: into the line, out of it |
 //! | up to 511 bytes; below `GASNET_SCI_DECK_MSG_BUF_LIMIT` if no block can be lent | `BODY`: a Medium | 2: into the ring, out of it into a block that the retriever adopts |
 //! | else, on one host | `LOAN`: names a block of a DECK heap, which all nodes of the host have mapped | 1 (post), 0 (give) |
-//! | given to another host | `PLACE`, `PLACED`, `CAME`: the network writes it into the owner's heap ([`giving`], [`places`]) | 0 |
+//! | 256 KiB or more, given to another host | `PLACE`, `PLACED`, `CAME`: the network writes it into the owner's heap ([`giving`], [`places`]) | 0 |
 //! | else | `PIECE`: Mediums | 2 |
 //!
 //! Rules:
@@ -33,6 +33,8 @@ pub mod item;
 pub mod message;
 pub mod messages;
 pub mod names;
+#[cfg(not(loom))]
+pub mod network;
 mod outbound;
 pub mod owner;
 mod pace;

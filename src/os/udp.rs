@@ -7,7 +7,7 @@
 use super::sys;
 use libc::c_int;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
-use std::io::{self, Error, ErrorKind, IoSlice};
+use std::io::{self, Error, ErrorKind};
 use std::mem::{self, MaybeUninit};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
@@ -44,15 +44,16 @@ pub fn bind(at: SocketAddr, room: usize) -> io::Result<UdpSocket> {
     sys::duplicate_high(socket.as_fd(), 100).map(UdpSocket::from)
 }
 
-/// Whether nobody, neither this host nor a router, may cut what is sent from now on.
-pub fn keep_whole(socket: &UdpSocket, is_whole: bool) {
-    let is_ipv4 = socket.local_addr().is_ok_and(|at| at.is_ipv4());
-    let _ = match (is_ipv4, is_whole) {
-        (true, true) => set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE),
-        (true, false) => set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT),
-        (false, true) => set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE),
-        (false, false) => set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_WANT),
-    };
+/// A socket beside `socket`, at the same address: nobody, neither this host nor a router, cuts what it sends.
+pub fn beside_uncut(socket: &UdpSocket) -> io::Result<UdpSocket> {
+    let mut at = socket.local_addr()?;
+    at.set_port(0);
+    let socket = bind(at, 1 << 16)?;
+    match at.is_ipv4() {
+        true => set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE),
+        false => set(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE),
+    }
+    .map(|()| socket)
 }
 
 /// Bytes that the system keeps of what comes, its own records of it included.
@@ -81,17 +82,17 @@ pub fn most(to: SocketAddr) -> io::Result<usize> {
     if result == 0 { Ok((value as usize).saturating_sub(heads)) } else { Err(Error::last_os_error()) }
 }
 
-/// Sends the bytes of `parts` to `to`: one datagram, or with `each` several of so many bytes, of which the last one may have fewer. False: the
+/// Sends `bytes` to `to`: one datagram, or with `each` several of so many bytes, of which the last one may have fewer. False: the
 /// system has no room.
-pub fn send(socket: &UdpSocket, to: &SockAddr, parts: &[IoSlice<'_>], each: Option<u16>) -> io::Result<bool> {
+pub fn send(socket: &UdpSocket, to: &SockAddr, bytes: &[u8], each: Option<u16>) -> io::Result<bool> {
+    let mut vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let head = Control::<u16>::head(libc::UDP_SEGMENT);
     let mut control = Control { head, value: each.unwrap_or_default() };
     // SAFETY: all zeros are a message without anything.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_name = to.as_ptr().cast_mut().cast();
     message.msg_namelen = to.len();
-    // An IoSlice is an iovec, which the call only reads.
-    (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len());
+    (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
     if each.is_some() {
         (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of_val(&control));
     }
@@ -157,8 +158,8 @@ mod tests {
             let to = two.local_addr().unwrap();
             assert!(most(to).unwrap() > 1200 && room(&two) > 10_000 && two.as_raw_fd() >= 100);
             let bytes: Vec<u8> = (0..2500).map(|i| (i / 7) as u8).collect();
-            assert!(send(&one, &to.into(), &[&bytes[..7], &bytes[7..]].map(IoSlice::new), Some(1000)).unwrap());
-            assert!(send(&one, &to.into(), &[IoSlice::new(&bytes[..5])], None).unwrap());
+            assert!(send(&one, &to.into(), &bytes, Some(1000)).unwrap());
+            assert!(send(&one, &to.into(), &bytes[..5], None).unwrap());
             let (mut got, mut room, mut sizes) = (Vec::new(), vec![0; 1 << 16], Vec::new());
             while got.len() < 2505 {
                 assert!(

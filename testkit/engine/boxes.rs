@@ -140,7 +140,11 @@ impl<A: Kit> Run<A> {
         *next += 1;
         let bytes = pattern(node as u32, *next, len);
         let handle = *handle;
-        let until = if how == 0 { Until::Time(Instant::now() + Duration::from_micros(50)) } else { Until::Now };
+        let until = match how {
+            0 => Until::Time(Instant::now() + Duration::from_micros(50)),
+            1..=3 if give => Until::Time(Instant::now() + Duration::from_millis(2)), // long enough for a place on another host
+            _ => Until::Now,
+        };
         let result = party.help(node, |deck| {
             if !give {
                 return deck.post(&handle, &letter(&bytes), until);

@@ -97,6 +97,30 @@ fn loans_of_blocks_that_are_none<A: Steady>() {
     }
 }
 
+fn gifts_that_have_no_place<A: Steady>() {
+    let place = |id: BoxId, number, len| vec![pair(id.index.into(), number), len];
+    let other = |id: BoxId| BoxId { index: id.index + 1, ..id };
+    let early = "gift that has begun before, or without its credit";
+    ends_a_node_with_a_box::<A>(DECK_PLACE, |id| place(id, 1, 200), None, early);
+    ends_a_node_with_a_box::<A>(DECK_PLACE, |id| place(other(id), 1, 200), None, "gift for a box that does not exist");
+    ends_a_node_with_a_box::<A>(DECK_CAME, |_| vec![pair(1, 1)], None, "gift that has not begun");
+    // Credits for 250 bytes: what has begun counts.
+    for (number, len) in [(2, 100), (1, 10)] {
+        let party = party::<A>(2);
+        let own = open(&party, 0);
+        with_credits(&party, &own);
+        assert!(party.forge(1, 0, DECK_PIECE, &[pair(own.id.index.into(), 1), 60, 0], Some(&[1; 10])));
+        assert!(party.forge(1, 0, DECK_PLACE, &place(own.id, 1, 100), None));
+        party.carry();
+        (0..20).for_each(|_| _ = party.poll(0)); // node 1 would not know the answer
+        if party.tables(0).gifts == 0 {
+            continue; // no other host, so no place
+        }
+        assert!(party.forge(1, 0, DECK_PLACE, &place(own.id, number, len), None));
+        ends(&party, early);
+    }
+}
+
 fn credits_that_no_box_has<A: Steady>() {
     let none = "credits that no box has";
     let there = BoxId { owner: 1, index: 0, serial: 9 }.word();
@@ -218,6 +242,7 @@ tests_over! { [Heap, Together, Apart, Paired]:
     messages_without_a_box_or_a_credit,
     more_bytes_begun_than_there_are_credits_for,
     loans_of_blocks_that_are_none,
+    gifts_that_have_no_place,
     credits_that_no_box_has,
     credits_returned_that_were_not_there,
     farewells_that_are_none,

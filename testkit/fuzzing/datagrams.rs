@@ -120,10 +120,10 @@ fn send(link: &mut Link, now: u64, peers: &mut Option<Guard>) {
 
 /// A datagram as the peer sends it. Without keys it is a message of the exchange, with any bytes.
 fn datagram(head: &Head, body: &[u8], guard: Option<&mut Guard>) -> Vec<u8> {
-    let Some(guard) = guard else { return [&head.write(false, SEEDS[1], &[body])[..], body].concat() };
+    let Some(guard) = guard else { return head.datagram(false, SEEDS[1], body) };
     let Some(seal) = guard.seal() else {
         let kind = [Kind::Ask, Kind::Offer, Kind::Answer][body.len() % 3];
-        return [&Head { kind, ..*head }.write(true, SEEDS[1], &[body])[..], body].concat();
+        return Head { kind, ..*head }.datagram(true, SEEDS[1], body);
     };
     let (bytes, mut body) = (seal.head(head), body.to_vec());
     let tag = seal.seal(&bytes, &mut body).expect("its number is new");

@@ -33,11 +33,12 @@ const LAYOUT: u64 = 0x99;
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
-    match input.u8() % 5 {
+    match input.u8() % 6 {
         0 => frame(input.rest()),
         1 => stream(&mut input),
         2 => greeting(&mut input),
         3 => small(input.rest()),
+        5 => super::records::run(&mut input),
         _ => super::datagrams::run(&mut input),
     }
 }
@@ -94,7 +95,7 @@ impl<M: LocalMap> Sink for Node<M> {
 }
 
 /// Two ends of a connection. A pair of sockets of this host has no ports that could run out.
-fn connection() -> (Arc<TcpStream>, UnixStream) {
+pub(super) fn connection() -> (Arc<TcpStream>, UnixStream) {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     ours.set_nonblocking(true).and_then(|()| theirs.set_nonblocking(true)).expect("they can");
     (Arc::new(TcpStream::from(OwnedFd::from(ours))), theirs)

@@ -331,7 +331,7 @@ impl Scene<'_> {
     }
 
     fn forge(&mut self, attacker: usize) {
-        let forms: [(u8, usize, bool); 12] = [
+        let forms: [(u8, usize, bool); 14] = [
             (DECK_LINE, 7, false),
             (DECK_BODY, 1, true),
             (DECK_PIECE, 3, true),
@@ -344,6 +344,8 @@ impl Scene<'_> {
             (DECK_FORGOT, 1, false),
             (DECK_NAME, 2, true),
             (DECK_FOUND, 2, false),
+            (DECK_PLACE, 2, false),
+            (DECK_CAME, 1, false),
         ];
         let (index, count, medium) = self.input.pick(&forms);
         let mut words: Vec<u64> = (0..count.min(5)).map(|at| self.word(at)).collect();

@@ -95,6 +95,12 @@ impl Book {
         Book::new(cards.iter().map(|bytes| Card::read(bytes)).collect())
     }
 
+    /// True if node `rank` says of this address that it is one of its own.
+    pub fn has(&self, rank: u32, at: SocketAddr) -> bool {
+        let card = self.cards.get(rank as usize).and_then(Option::as_ref);
+        card.is_some_and(|card| card.spots.iter().any(|spot| (spot.at.ip(), spot.at.port()) == (at.ip(), at.port())))
+    }
+
     fn new(cards: Vec<Option<Card>>) -> Book {
         let (mut machines, mut shared) = (HashMap::new(), HashSet::new());
         for card in cards.iter().flatten() {

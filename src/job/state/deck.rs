@@ -8,32 +8,10 @@ use crate::am::region::{DECK, MAX_MEDIUM};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::deck::engine::{Deck, Region, Setting};
-use crate::deck::giving::Network;
-use crate::deck::places::Writable;
+use crate::deck::giving::PLACE_MIN;
+use crate::deck::network;
 use crate::deck::survive::holders::Holders;
-use crate::sci::adapter::{Counter, Readable};
-use crate::sci::far::Far;
-use crate::sci::far::remote::FarMap;
 use crate::sci::{Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteRead, RemoteSegment};
-use std::sync::Arc;
-
-/// Heaps of nodes of other hosts, each of `len` bytes.
-struct FarHeaps {
-    job: &'static Job,
-    far: &'static Far,
-    len: usize,
-}
-
-impl Network for FarHeaps {
-    fn reaches(&self, node: u32) -> bool {
-        self.job.adapter.is_far(NodeId(node as u16))
-    }
-
-    unsafe fn write(&self, node: u32, offset: usize, from: Readable, done: Counter) -> Result<(), Error> {
-        // SAFETY: the caller promises the source until `done` is raised.
-        Ok(unsafe { FarMap::new(self.far, node, DECK, 0, self.len).put_in_order(offset, from, done) }?)
-    }
-}
 
 impl Job {
     /// The engine of mail boxes, once it is open.
@@ -54,17 +32,19 @@ impl Job {
         let map = segment.map(Placement::Anywhere).map_err(no_room)?;
         segment.set_available().map_err(no_room)?;
         let heap = Region { at: map.ptr(0) as usize, len };
-        let writable = self.admit_to_heap(&map);
+        let is_far = |node: u32| self.adapter.is_far(NodeId(node as u16));
+        // SAFETY: the map is leaked below.
+        let far = self.adapter.far().map(|far| unsafe { network::open(far, &map, len, is_far) });
         Box::leak(Box::new((segment, map))); // blocks of it are used until the process ends
         let setting = Setting {
             am: &self.am,
             threaded: self.client.threaded,
             limit: (self.config.deck_limit as usize).min(MAX_MEDIUM),
+            place_min: PLACE_MIN.max(self.config.deck_limit as usize),
             boxes: self.config.deck_boxes as usize,
             heap,
             connect: Box::new(move |node| self.connect_heap(node, len, whole)),
-            network: self.adapter.far().map(|far| Box::new(FarHeaps { job: self, far, len }) as Box<dyn Network>),
-            writable,
+            far,
             bell: self.adapter.connect_interrupt(NodeId(self.rank as u16))?,
             losses,
         };
@@ -78,22 +58,6 @@ impl Job {
             self.survive(deck)?;
         }
         Ok(deck)
-    }
-
-    /// Lets nodes of other hosts write into this node's heap, where it has given them places. `None`: there are none, or they cannot.
-    fn admit_to_heap(&self, map: &<Host as Adapter>::Local) -> Option<Arc<Writable>> {
-        let far = self.adapter.far()?;
-        let writable = Arc::<Writable>::default();
-        let places = writable.clone();
-        far.admit(DECK, map.clone(), Box::new(move |node, offset, len| places.is_for(node, offset, len)));
-        // SAFETY: the caller leaks the map.
-        match unsafe { far.wire().set_area(1, map.ptr(0), map.len()) } {
-            Ok(()) => Some(writable),
-            Err(why) => {
-                log::advise(&format!("messages that nodes of other hosts give are copied: {why}"));
-                None
-            }
-        }
     }
 
     /// Maps the heap of `node`, of `len` bytes, and what is behind it up to `whole`, if its memory can be mapped here.

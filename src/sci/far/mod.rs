@@ -430,8 +430,8 @@ impl Sink for FarSink<'_> {
         }
     }
 
-    fn place(&self, peer: u32, offset: u64, len: usize, _write: bool) -> Option<*mut u8> {
-        let (area, at) = area_of(offset)?;
+    fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8> {
+        let (area, at) = area_of(offset).filter(|(area, _)| write || *area == 0)?; // only the client's segment is read
         self.0.regions.place(self.0.areas[area], peer, at, len)
     }
 

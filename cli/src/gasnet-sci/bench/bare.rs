@@ -54,11 +54,10 @@ fn beside(mut connected: &TcpStream, node: &Node) -> io::Result<()> {
     connected.write_all(&port)?;
     connected.read_exact(&mut port)?;
     there.set_port(u16::from_le_bytes(port));
-    socket.connect(there)?;
     let datagram = udp::most(there)?.min(DATAGRAM);
     // The system counts more than the bytes of a datagram.
     let room = (udp::room(&socket) / 4).max(1 << 17);
-    node.take_datagrams(socket.into(), datagram, room);
+    node.take_datagrams(socket.into(), &there.into(), datagram, room);
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 
 use gasnet_sci::am::Am;
 use gasnet_sci::sci::Host;
+use socket2::SockAddr;
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
@@ -56,7 +57,7 @@ macro_rules! kernels {
             fn bench_await_sleepers();
             fn bench_told(word: u64) -> u64;
             fn bench_tcp_take(fd: c_int);
-            fn bench_udp_take(fd: c_int, datagram: usize, room: usize);
+            fn bench_udp_take(fd: c_int, address: *const c_void, bytes: c_uint, datagram: usize, room: usize);
             fn bench_wake();
             fn bench_poll_played(
                 n: c_long,
@@ -140,6 +141,10 @@ kernels! {
     TCP_STREAM = bench_tcp_stream;
     UDP_TRIP = bench_udp_trip;
     UDP_STREAM = bench_udp_stream;
+    DECK_POST = bench_deck_post;
+    DECK_GIVE = bench_deck_give;
+    DECK_POST_WORK = bench_deck_post_work;
+    DECK_GIVE_WORK = bench_deck_give_work;
     PAR_SHORT_REPLY_TRIP = bench_par_short_reply_trip;
     PAR_SHORT_FLOOD = bench_par_short_flood;
     PAR_PUT = bench_par_put;
@@ -271,10 +276,11 @@ impl Node {
         unsafe { bench_tcp_take(connection.into_raw_fd()) };
     }
 
-    /// Gives the kernels of bare UDP their socket, which must not block, the most bytes of a datagram, and of what may be under way.
-    pub fn take_datagrams(&self, socket: OwnedFd, datagram: usize, room: usize) {
-        // SAFETY: the socket is the kernels' from now on.
-        unsafe { bench_udp_take(socket.into_raw_fd(), datagram, room) };
+    /// Gives the kernels of bare UDP their socket, which must not block, the peer's address, the most bytes of a datagram, and of
+    /// what may be under way.
+    pub fn take_datagrams(&self, socket: OwnedFd, peer: &SockAddr, datagram: usize, room: usize) {
+        // SAFETY: the socket is the kernels' from now on; they copy the address.
+        unsafe { bench_udp_take(socket.into_raw_fd(), peer.as_ptr().cast(), peer.len(), datagram, room) };
     }
 
     /// Whether a pattern arrived at the peer and came back. Call `touch` before.

@@ -56,6 +56,8 @@ fn job() -> ([Node; 3], Arc<Fake>) {
     let nodes: &'static [_] = nodes.leak();
     let deck = |rank: usize| {
         let setting = Setting {
+            far: None,
+            place_min: usize::MAX,
             am: &nodes[rank].am,
             threaded: false,
             limit: 1024,
@@ -64,8 +66,6 @@ fn job() -> ([Node; 3], Arc<Fake>) {
             connect: Box::new(move |node| Some(regions[node as usize])),
             bell: adapters[rank].connect_interrupt(NodeId(rank as u16)).unwrap(),
             losses: Some(Losses::new(Box::new(roll.clone()), 3)),
-            network: None,
-            writable: None,
         };
         // SAFETY: a node is used by one thread at a time; heaps and tables were leaked.
         let deck: Node = Box::leak(Box::new(unsafe { Deck::new(setting) }));

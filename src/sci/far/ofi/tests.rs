@@ -107,7 +107,7 @@ fn segments_in_pieces_conform() {
         engine.most = 4;
     }
     conformance::all(&pair);
-    assert_eq!(pair.nodes[0].wire.engine.lock().regions.len(), 8);
+    assert_eq!(pair.nodes[0].wire.engine.lock().regions.len(), 2 * 8, "of two areas");
 }
 
 #[test]

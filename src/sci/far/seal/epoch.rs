@@ -10,7 +10,7 @@ use hmac::{Hmac, Mac};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::Sha256;
 
-/// What is sealed with one key: with 64 KiB each 2^32 blocks, a quarter of what TLS 1.3 allows (RFC 8446, 5.5).
+/// What is sealed with one key: with 64 KiB each 2^32 blocks, less than a fifth of what TLS 1.3 allows (RFC 8446, 5.5).
 pub const NUMBERS: u64 = 1 << 20;
 
 /// The secret of a direction, from which its keys come.

@@ -50,7 +50,7 @@ impl Chunk {
         into.reserve(len);
         // SAFETY: `len` bytes at `at` are readable, of memory of others because who queued it promised so until it is sent; as many bytes
         // are reserved behind those of `into`, whose memory is another one.
-        unsafe { into.as_mut_ptr().add(into.len()).copy_from_nonoverlapping(at, len) };
+        unsafe { into.spare_capacity_mut().as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(at, len) };
         // SAFETY: so many bytes are there now.
         unsafe { into.set_len(into.len() + len) };
         len

@@ -1,7 +1,7 @@
 //! The sending half of a link to one peer: what goes next into the connection, and what is waited for.
 //!
 //! Rules:
-//! 1. The *stream* goes first and in order: frames, writes whose caller waits, acknowledgements. What a caller may change is
+//! 1. The *stream* goes first and in order: frames, writes whose caller waits or that keep their order, acknowledgements. What a caller may change is
 //!    copied before the call returns, or sent. In a flood, the end of a write is copied and stays for the next call, or for the
 //!    next progress (`stream`).
 //! 2. *Bulk* goes while the stream is empty, piece by piece: writes whose memory stays, and data that the peer has asked for. A
@@ -320,7 +320,6 @@ impl Link {
             self.pump()?;
             return Ok(false);
         }
-        self.ahead_of_write = false;
         self.queue_pieces(offset, from, len, done);
         self.pump().map(|()| true)
     }

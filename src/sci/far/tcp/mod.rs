@@ -28,7 +28,7 @@ pub(crate) mod head;
 pub(crate) mod input;
 mod keys;
 pub(crate) mod link;
-mod sealed;
+pub(crate) mod sealed;
 mod serve;
 mod silence;
 mod stream;
@@ -447,7 +447,9 @@ impl Wire for Tcp {
         let mut open: Vec<(u32, &Peer)> =
             known().filter(|(_, peer)| matches!(*peer.contact.lock(), Contact::Made)).map(|(r, p)| (r, &**p)).collect();
         for (_, peer) in &open {
-            if let Some(mut link) = peer.link.try_lock_until(end) {
+            if let Some(mut link) = peer.link.try_lock_until(end)
+                && link.socket().is_some()
+            {
                 let _ = link.say_goodbye(); // a link that fails now is as gone as one that ends
             }
         }

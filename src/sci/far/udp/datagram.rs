@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // memory of clients, until it is acknowledged
 
 use super::guard::{Guard, Seal};
-use super::head::{HEAD, Head};
+use super::head::{self, HEAD, Head};
 use crate::sci::far::seal::TAG;
 use crate::sci::far::tcp::chunk::Memory;
 
@@ -16,6 +16,8 @@ pub struct Datagram<'a> {
     own: &'a [u8],
     /// What follows that, from memory of others.
     theirs: Option<Memory>,
+    /// What its checksum begins with.
+    seed: u32,
     /// What seals all that, if the pipe is protected.
     seal: Option<&'a mut Seal>,
     /// It asks how long datagrams may be: nobody on the way may cut it.
@@ -23,7 +25,7 @@ pub struct Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// With a checksum, or with a number under which [`Datagram::put`] seals it.
+    /// [`Datagram::put`] gives it a checksum, or seals it under a number that is spent with this.
     pub fn new(
         guard: &'a mut Option<Guard>,
         seed: u32,
@@ -36,9 +38,9 @@ impl<'a> Datagram<'a> {
         debug_assert!(!is_protected || seal.is_some() || head.kind.makes_keys(), "nothing goes in the clear");
         let head = match &mut seal {
             Some(seal) => seal.head(head),
-            None => head.write(is_protected, seed, &[own, slice(&theirs)]), // before there are keys, what makes them
+            None => head.bytes(is_protected), // before there are keys, what makes them
         };
-        Datagram { head, own, theirs, seal, is_whole: false }
+        Datagram { head, own, theirs, seed, seal, is_whole: false }
     }
 
     /// Bytes of it.
@@ -47,25 +49,14 @@ impl<'a> Datagram<'a> {
         HEAD + self.own.len() + theirs + if self.seal.is_some() { TAG } else { 0 }
     }
 
-    /// Its bytes come to be by [`Datagram::put`] alone.
-    pub fn is_sealed(&self) -> bool {
-        self.seal.is_some()
-    }
-
-    /// Where its bytes lie, if it is not sealed: its head; a packet's own, which stay until it is acknowledged, or those of another datagram,
-    /// which are few, or stay until the next one is made; memory of others.
-    pub fn parts(&self) -> [Memory; 3] {
-        let of = |bytes: &[u8]| Memory { at: bytes.as_ptr(), len: bytes.len() };
-        [of(&self.head), of(self.own), self.theirs.unwrap_or(of(&[]))]
-    }
-
     /// Adds it to `bytes`.
     pub fn put(self, bytes: &mut Vec<u8>) {
         let begin = bytes.len();
         bytes.extend_from_slice(&self.head);
         bytes.extend_from_slice(self.own);
         bytes.extend_from_slice(slice(&self.theirs));
-        let Some(seal) = self.seal else { return };
+        // The memory may change meanwhile, so it is read once: what is checked is what goes.
+        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], self.seed) };
         let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
         if tag.is_err() {
             bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros

@@ -120,12 +120,12 @@ impl Head {
         into
     }
 
-    /// The head in front of `body` parts, with the checksum of all.
-    pub fn write(&self, is_protected: bool, seed: u32, body: &[&[u8]]) -> [u8; HEAD] {
-        let mut into = self.bytes(is_protected);
-        let sum = body.iter().fold(crc32c::crc32c_append(seed, &into), |sum, part| crc32c::crc32c_append(sum, part));
-        into[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
-        into
+    /// A whole datagram, with its checksum.
+    #[cfg(any(test, fuzzing))]
+    pub fn datagram(&self, is_protected: bool, seed: u32, body: &[u8]) -> Vec<u8> {
+        let mut datagram = [&self.bytes(is_protected)[..], body].concat();
+        close(&mut datagram, seed);
+        datagram
     }
 
     /// What the head of a link that is protected or not says. Nobody has checked whether it is true.
@@ -153,8 +153,21 @@ impl Head {
     pub fn read(datagram: &[u8], is_protected: bool, seed: u32) -> Option<(Head, &[u8])> {
         let (bytes, body) = datagram.split_first_chunk::<HEAD>()?;
         let head = Head::look(bytes, is_protected)?;
-        (head.write(is_protected, seed, &[body]) == *bytes).then_some((head, body))
+        let mut plain = head.bytes(is_protected);
+        let sum = sum(seed, &[&plain, body]);
+        plain[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
+        (plain == *bytes).then_some((head, body))
     }
+}
+
+fn sum(seed: u32, parts: &[&[u8]]) -> u32 {
+    parts.iter().fold(seed, |sum, part| crc32c::crc32c_append(sum, part))
+}
+
+/// Puts the checksum into a datagram that has all but that.
+pub fn close(datagram: &mut [u8], seed: u32) {
+    let sum = sum(seed, &[datagram]);
+    datagram[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// The rank that a datagram says it comes from, of which nothing is checked yet; `None`: it is too short.
@@ -189,7 +202,7 @@ mod tests {
     #[test]
     fn a_head_comes_back_as_it_was_and_any_flipped_bit_is_seen() {
         let (first, second) = ([1u8, 2, 3], [4u8; 100]);
-        let mut datagram = [&head().write(false, 7, &[&first, &second])[..], &first, &second].concat();
+        let mut datagram = head().datagram(false, 7, &[&first[..], &second].concat());
         assert_eq!(Head::read(&datagram, false, 7), Some((head(), &datagram[HEAD..])));
         assert_eq!((Head::read(&datagram, false, 8), rank(&datagram)), (None, Some(3)));
         assert_eq!(Head::read(&datagram, true, 7), None);

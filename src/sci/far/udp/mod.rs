@@ -18,7 +18,7 @@
 //! Rules:
 //! 1. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
 //! 2. Datagrams of the same size to one peer go in one call of the system, up to a number of them (`sending`), and come so.
-//! 3. A peer's first valid datagram says where it is. Until then its addresses are tried in turn.
+//! 3. A peer is at that of its addresses from which its last valid datagram came. Until one has come they are tried in turn.
 //! 4. A link that ended never comes back, because the job is about to end.
 //!
 //! Must not know: what frames say, who is a peer's host.
@@ -89,6 +89,8 @@ pub struct Udp {
     is_protected: AtomicBool,
     card: Card,
     sockets: Vec<UdpSocket>,
+    /// Beside each of them, one for questions how long datagrams may be. Nothing comes there.
+    uncut: Vec<UdpSocket>,
     epoll: Epoll,
     timer: Timer,
     begin: Instant,
@@ -123,6 +125,8 @@ impl Udp {
     /// What the system refused, in words.
     pub fn new(me: u32, nodes: u32, secret: [u8; 16], endpoint: &Endpoint, mode: Mode) -> Result<Udp, String> {
         let Listening { listeners: sockets, card } = endpoint.bind(ROOM)?;
+        let uncut = sockets.iter().map(udp::beside_uncut).collect::<Result<_, _>>();
+        let uncut = uncut.map_err(|error| format!("a socket: {error}"))?;
         let watch = || {
             let (epoll, timer) = (Epoll::new()?, Timer::new()?);
             sockets.iter().try_for_each(|socket| epoll.add(socket.as_fd(), 0, false))?;
@@ -139,6 +143,7 @@ impl Udp {
             is_protected: AtomicBool::new(false),
             card,
             sockets,
+            uncut,
             epoll,
             timer,
             begin: Instant::now(),
@@ -273,9 +278,7 @@ impl Udp {
         datagrams: impl Iterator<Item = &'a mut [u8]>,
         sink: &dyn Sink,
     ) {
-        if self.book.get().is_none() {
-            return; // a peer has met the others earlier; what it says comes again
-        }
+        let Some(book) = self.book.get() else { return }; // a peer has met the others earlier; what it says comes again
         let mut last: Option<(u32, MutexGuard<'_, Peer>)> = None;
         for datagram in datagrams {
             let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
@@ -297,10 +300,15 @@ impl Udp {
             if peer.lost.is_some() {
                 continue;
             }
-            let now = self.now();
+            let (now, refused) = (self.now(), peer.link.pipe().refused());
             if let Err(why) = peer.link.on_datagram(now, datagram, rank, sink) {
                 peer.lost = Some(self.report(rank, format!("at {} {why}", net::shown(from))));
-            } else if !peer.is_sure && peer.link.pipe().is_met() {
+                continue;
+            }
+            // Rule 3. Nobody proves where a datagram comes from: one that somebody has copied leads to no other address than the peer's.
+            let is_there = peer.is_sure && peer.path.as_ref().is_some_and(|path| path.shown == from);
+            let is_good = peer.link.pipe().refused() == refused && peer.link.pipe().is_met();
+            if !is_there && is_good && book.has(rank, from) {
                 peer.path = Some(Path { socket, to: from.into(), shown: from });
                 peer.is_sure = peer.link.pipe().is_open();
             }

@@ -181,6 +181,11 @@ impl Pipe {
         self.inn.is_some()
     }
 
+    /// Datagrams that were not the peer's, or damaged, or repeated on the way.
+    pub fn refused(&self) -> u64 {
+        self.out.counts.damaged
+    }
+
     /// Where the last datagram came from, the peer is, as far as anybody knows: it waits for a first word of this node, or has answered.
     pub fn is_met(&self) -> bool {
         self.inn.is_some() || self.hello_at == 0

@@ -9,6 +9,8 @@ static TCP_STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate,
 static UDP_TRIP: Limit = limit("bare UDP round trip", k::UDP_TRIP, 8, Unit::Us, 8e3);
 static UDP_TRIP_OF_AS_MANY: Limit = limit("bare UDP round trip", k::UDP_TRIP, 0, Unit::Us, 8e3);
 static UDP_STREAM: Limit = limit("bare UDP stream", k::UDP_STREAM, 0, Unit::Rate, 2e3);
+static POST: Limit = limit("mail box post, two hosts", k::DECK_POST, 0, Unit::Rate, 3e4);
+static POST_WORK: Limit = limit("mail box post, processor time, two hosts", k::DECK_POST_WORK, 0, Unit::Us, 3e4);
 /// Measured in a job of its own (`hosts`).
 pub static ONE_HOST: Limit = limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, NEAR_COST);
 
@@ -78,7 +80,24 @@ pub(super) fn pair(plan: &mut Plan<'_>, net: &Net) {
     // What many know the figures of.
     let operation = named("raw TCP as iperf3 sends");
     plan.row("hosts", &operation, k::TCP_STREAM, 2e3, 128 << 10, None, Unit::Rate, None);
+    mail(plan, net);
     plan.bare();
+}
+
+/// Blocks that go to a mail box on the other host: posted and given beside the bare connection, and given beside posted.
+fn mail(plan: &mut Plan<'_>, net: &Net) {
+    let named = |operation: &str| format!("mail box {operation}, two hosts{}", net.name);
+    for bytes in [256 << 10, 1 << 20] {
+        let target = |least: f64| (bytes == 1 << 20).then_some(least);
+        for (operation, kernel, limit, unit, target) in [
+            ("post", k::DECK_POST, net.stream, Unit::Rate, None),
+            ("give", k::DECK_GIVE, net.stream, Unit::Rate, None),
+            ("give beside post", k::DECK_GIVE, &POST, Unit::Rate, target(0.95)),
+            ("give, processor time", k::DECK_GIVE_WORK, &POST_WORK, Unit::Us, target(0.5)),
+        ] {
+            plan.row("hosts", &named(operation), kernel, 3e4, bytes, Some(limit), unit, target);
+        }
+    }
 }
 
 /// The rows of a job of two nodes on each host. There is no target, because four nodes may have to share two cores.

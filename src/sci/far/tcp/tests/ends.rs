@@ -6,7 +6,11 @@ use super::*;
 
 /// Two nodes that have spoken to each other; the second one apart.
 fn met() -> (Pair<Tcp>, Node<Tcp>) {
-    let mut pair = pair(2);
+    meeting(wires(2))
+}
+
+fn meeting(wires: Vec<Tcp>) -> (Pair<Tcp>, Node<Tcp>) {
+    let mut pair = Pair::new(wires);
     pair.set_segments();
     pair.post(0, 1, b"there");
     pair.until("a frame", || pair.came(1) == 1);
@@ -38,7 +42,11 @@ fn a_peer_that_dies_is_lost_once_and_what_is_sent_to_it_goes_nowhere() {
 
 #[test]
 fn a_peer_that_leaves_is_not_lost() {
-    let (pair, second) = met();
+    [wires(2), protected(2)].into_iter().for_each(leaves);
+}
+
+fn leaves(wires: Vec<Tcp>) {
+    let (pair, second) = meeting(wires);
     let node = &pair.nodes[0];
     let longest = vec![7; second.wire.frame_max()];
     assert_eq!(second.post(0, &longest), Ok(true));
@@ -53,10 +61,14 @@ fn a_peer_that_leaves_is_not_lost() {
     assert_eq!((&*node.left.lock(), node.losses.lock().len()), (&vec![1], 0));
 }
 
-/// The contact has begun, and nothing more.
+/// The contact has begun, and nothing more. A protected connection has no keys yet.
 #[test]
 fn what_a_node_sent_first_of_all_arrives_although_it_leaves_at_once() {
-    let mut pair = pair(2);
+    [wires(2), protected(2)].into_iter().for_each(sends_and_leaves);
+}
+
+fn sends_and_leaves(wires: Vec<Tcp>) {
+    let mut pair = Pair::new(wires);
     let second = pair.nodes.pop().unwrap();
     let node = &pair.nodes[0];
     assert_eq!(second.post(0, b"first"), Ok(true));

@@ -71,7 +71,7 @@ fn what_somebody_says_who_knows_the_checksums_alone_makes_no_keys() {
         let Terms { job, seeds, incarnation, .. } = terms(Mode::NORMAL, from, 0);
         let (sequence, acknowledged, ahead, window, delay, time) = (0, 0, 0, 9, 0, 0);
         let head = Head { kind, job, incarnation, from, sequence, acknowledged, ahead, window, delay, time };
-        [&head.write(true, seeds[0], &[body])[..], body].concat()
+        head.datagram(true, seeds[0], body)
     };
     let offers = ends[0].datagrams(0);
     for kind in [Kind::Hello, Kind::Data, Kind::Ack, Kind::Ping, Kind::Offer, Kind::Answer] {

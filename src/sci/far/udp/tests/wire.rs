@@ -152,7 +152,7 @@ fn a_write_outside_the_segment_ends_the_link() {
 }
 
 /// A pair between whose nodes somebody sits, who keeps what goes by, changes each tenth datagram, repeats each seventh, and keeps each
-/// thirteenth back until another one has gone.
+/// thirteenth back until another one has gone. A copy of each comes ahead of it, from elsewhere.
 struct Relay {
     pair: Pair<Udp>,
     stop: Arc<AtomicBool>,
@@ -163,6 +163,7 @@ impl Relay {
     fn between(wires: Vec<Udp>) -> Relay {
         let stop = Arc::new(AtomicBool::new(false));
         let sockets: Vec<UdpSocket> = (0..2).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let elsewhere = UdpSocket::bind("127.0.0.1:0").unwrap();
         let at = |socket: &UdpSocket| Endpoint::at(Ipv4Addr::LOCALHOST.into(), socket.local_addr().unwrap().port());
         let addresses = sockets.iter().map(|socket| at(socket).card().bytes()).collect();
         let nodes: Vec<_> = wires.iter().map(|wire| wire.card.spots[0].at).collect();
@@ -185,6 +186,7 @@ impl Relay {
                             late = Some((bytes, to));
                             continue;
                         }
+                        elsewhere.send_to(&bytes, nodes[to]).unwrap();
                         (0..1 + usize::from(count % 7 == 0)).for_each(|_| send(&bytes, to));
                         late.take().into_iter().for_each(|(bytes, to): (Vec<u8>, usize)| send(&bytes, to));
                     }
