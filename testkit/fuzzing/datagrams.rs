@@ -44,17 +44,7 @@ pub(super) fn run(input: &mut Input<'_>) {
         contact: 60_000_000,
     };
     let mut link = Link::new(terms, 0);
-    let mut peers = None;
-    if how & 2 != 0 {
-        // 4: nobody answers the exchange.
-        let guard = |send, receive| {
-            let guard = Guard::new([7; 16], mode, 1, 0).expect("who asks needs no random bytes");
-            let [send, receive] = [send, receive].map(|from| Secret::known([from; 32]));
-            if how & 4 == 0 { guard.with_keys(&Secrets { send, receive }) } else { guard }
-        };
-        link.pipe().protect(guard(0, 1));
-        peers = Some(guard(1, 0));
-    }
+    let mut peers = (how & 2 != 0).then(|| protect(&mut link, mode, how & 4 == 0));
     let mut room = vec![0xA5u8; 1024];
     let place = room.as_mut_ptr();
     let from = node.0.maps[0].ptr(MAY.start);
@@ -94,22 +84,38 @@ pub(super) fn run(input: &mut Input<'_>) {
             }
         }
         link.pipe().on_timer(now);
-        let mut sent = 0;
-        while let Some(datagram) = link.pipe().next(now) {
-            let mut bytes = Vec::new();
-            datagram.put(&mut bytes);
-            let is_good = match &mut peers {
-                Some(guard) if !head::makes_keys(&bytes) => guard.open(&mut bytes).is_ok(),
-                peers => Head::read(&bytes, peers.is_some(), SEEDS[0]).is_some(),
-            };
-            assert!(is_good);
-            sent += 1;
-            assert!(sent < 20_000, "it never ends");
-        }
+        send(&mut link, now, &mut peers);
         assert!(link.pipe().kept() < KEPT);
     }
     node.0.check();
     assert!(room[..256].iter().chain(&room[256 + 200..]).all(|byte| *byte == 0xA5), "data outside its place");
+}
+
+/// Protects the link. Returns the guard of the peer, which nobody has answered if there are no keys.
+fn protect(link: &mut Link, mode: Mode, has_keys: bool) -> Guard {
+    let guard = |send, receive| {
+        let guard = Guard::new([7; 16], mode, 1, 0).expect("who asks needs no random bytes");
+        let [send, receive] = [send, receive].map(|from| Secret::known([from; 32]));
+        if has_keys { guard.with_keys(&Secrets { send, receive }) } else { guard }
+    };
+    link.pipe().protect(guard(0, 1));
+    guard(1, 0)
+}
+
+/// Everything that the link sends now is as the peer wants it.
+fn send(link: &mut Link, now: u64, peers: &mut Option<Guard>) {
+    let mut sent = 0;
+    while let Some(datagram) = link.pipe().next(now) {
+        let mut bytes = Vec::new();
+        datagram.put(&mut bytes);
+        let is_good = match &mut *peers {
+            Some(guard) if !head::makes_keys(&bytes) => guard.open(&mut bytes).is_ok(),
+            peers => Head::read(&bytes, peers.is_some(), SEEDS[0]).is_some(),
+        };
+        assert!(is_good);
+        sent += 1;
+        assert!(sent < 20_000, "it never ends");
+    }
 }
 
 /// A datagram as the peer sends it. Without keys it is a message of the exchange, with any bytes.

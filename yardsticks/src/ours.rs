@@ -72,8 +72,8 @@ impl Ours {
 }
 
 impl End for Ours {
-    fn hear(&mut self, now: u64, datagram: Vec<u8>) {
-        self.link.on_datagram(now, &datagram, self.peer, &self.segment).expect("a datagram of ours");
+    fn hear(&mut self, now: u64, mut datagram: Vec<u8>) {
+        self.link.on_datagram(now, &mut datagram, self.peer, &self.segment).expect("a datagram of ours");
     }
 
     fn on_timer(&mut self, now: u64) {
@@ -86,12 +86,9 @@ impl End for Ours {
 
     fn next(&mut self, now: u64) -> Option<Vec<u8>> {
         self.post();
-        let datagram = self.link.pipe().next(now)?;
-        let theirs = datagram.theirs.map_or(&[][..], |memory| {
-            // SAFETY: the source lives for ever.
-            unsafe { std::slice::from_raw_parts(memory.at, memory.len) }
-        });
-        Some([&datagram.head[..], datagram.own, theirs].concat())
+        let mut bytes = Vec::new();
+        self.link.pipe().next(now)?.put(&mut bytes);
+        Some(bytes)
     }
 
     fn is_done(&self) -> bool {

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mode` | the two sets of rules, and counters of their cases |
-//! | `head` | the head of a datagram |
+//! | `head`, `datagram` | the head of a datagram, and one that is to be sent |
 //! | `pace` | round trips and congestion |
 //! | `size` | how long datagrams may be |
 //! | `outbox`, `inbox` | the sending and the receiving half |
@@ -26,6 +26,7 @@
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
 mod contact;
+mod datagram;
 mod faults;
 pub mod guard;
 pub mod head;

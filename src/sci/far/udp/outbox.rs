@@ -48,8 +48,7 @@ pub struct Packet {
 
 impl Packet {
     /// Its bytes, and those of the memory.
-    #[allow(clippy::len_without_is_empty)] // none is empty
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
     }
 

@@ -7,9 +7,8 @@
 //!
 //! Must not know: what packets carry, addresses.
 
-#![allow(unsafe_code)] // memory of clients, until it is acknowledged
-
-use super::guard::{Guard, Seal};
+use super::datagram::Datagram;
+use super::guard::Guard;
 use super::head::{self, HEAD, Head, Kind};
 use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
@@ -53,67 +52,6 @@ pub struct Terms {
     pub dead: u64,
     /// The same of one that has not said anything yet.
     pub contact: u64,
-}
-
-/// A datagram to be sent.
-pub struct Datagram<'a> {
-    head: [u8; HEAD],
-    /// What follows, from the packet's own bytes.
-    own: &'a [u8],
-    /// What follows that, from memory of others.
-    theirs: Option<Memory>,
-    /// What its checksum begins with.
-    seed: u32,
-    /// What seals all that, if the pipe is protected.
-    seal: Option<&'a mut Seal>,
-    /// It asks how long datagrams may be: nobody on the way may cut it.
-    pub is_whole: bool,
-}
-
-impl<'a> Datagram<'a> {
-    /// [`Datagram::put`] gives it a checksum, or seals it under a number that is spent with this.
-    fn new(
-        guard: &'a mut Option<Guard>,
-        seed: u32,
-        head: &Head,
-        own: &'a [u8],
-        theirs: Option<Memory>,
-    ) -> Datagram<'a> {
-        let is_protected = guard.is_some();
-        let mut seal = guard.as_mut().filter(|_| !head.kind.makes_keys()).and_then(Guard::seal);
-        let head = match &mut seal {
-            Some(seal) => seal.head(head),
-            None => head.bytes(is_protected), // before there are keys, what makes them
-        };
-        Datagram { head, own, theirs, seed, seal, is_whole: false }
-    }
-
-    /// Bytes of it. It is never empty.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
-        let theirs = self.theirs.map_or(0, |memory| memory.len);
-        HEAD + self.own.len() + theirs + if self.seal.is_some() { TAG } else { 0 }
-    }
-
-    /// Adds it to `bytes`.
-    pub fn put(self, bytes: &mut Vec<u8>) {
-        let begin = bytes.len();
-        bytes.extend_from_slice(&self.head);
-        bytes.extend_from_slice(self.own);
-        bytes.extend_from_slice(slice(&self.theirs));
-        // The memory may change meanwhile, so it is read once: what is checked is what goes.
-        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], self.seed) };
-        let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
-        if tag.is_err() {
-            bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros
-        }
-        bytes.extend_from_slice(&tag.unwrap_or_default());
-    }
-}
-
-fn slice(memory: &Option<Memory>) -> &[u8] {
-    // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged.
-    memory.as_ref().map_or(&[], |memory| unsafe { std::slice::from_raw_parts(memory.at, memory.len) })
 }
 
 /// A pipe.
@@ -400,7 +338,7 @@ impl Pipe {
         }
         if let Some(number) = self.out.next(now) {
             let packet = self.out.packet(number);
-            if packet.is_stuck() && packet.len() > self.longest() {
+            if packet.is_stuck() && packet.size() > self.longest() {
                 return Some(self.part(now, number, 0));
             }
             return Some(self.data(now, number));
@@ -429,13 +367,14 @@ impl Pipe {
         self.body.clear();
         self.body.resize(size - self.around(), 0);
         let head = self.head(now, Kind::Ping);
-        let datagram = Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None);
-        Datagram { is_whole: true, ..datagram }
+        let mut datagram = Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &self.body, None);
+        datagram.is_whole = true;
+        datagram
     }
 
     /// Sends a part of a packet. What has come of it is kept there, so that each part need come once.
     fn part(&mut self, now: u64, number: u32, from: usize) -> Datagram<'_> {
-        let len = self.out.packet(number).len();
+        let len = self.out.packet(number).size();
         self.size.lost(now, len + self.around());
         self.fill();
         let to = len.min(from + self.capacity());

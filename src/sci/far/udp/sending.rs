@@ -4,7 +4,7 @@
 
 use super::Udp;
 use super::contact::{Path, Peer};
-use super::pipe::Datagram;
+use super::datagram::Datagram;
 use crate::os::{sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
@@ -35,7 +35,7 @@ impl Batch {
 
     /// Adds another datagram.
     fn put(&mut self, datagram: Datagram<'_>) {
-        self.each = if self.count == 0 { datagram.len() } else { self.each };
+        self.each = if self.count == 0 { datagram.size() } else { self.each };
         self.count += 1;
         datagram.put(&mut self.bytes);
     }
@@ -46,7 +46,7 @@ impl Udp {
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), batch, refusal, .. } = peer else { return };
         while let Some(datagram) = link.pipe().next(now) {
-            if !batch.takes(datagram.len()) {
+            if !batch.takes(datagram.size()) {
                 self.put_out(path.socket, path, batch, refusal, now);
             }
             if !datagram.is_whole {

@@ -135,7 +135,7 @@ impl End {
     fn datagrams(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         while let Some(datagram) = self.pipe.next(now) {
-            let (len, mut bytes) = (datagram.len(), Vec::new());
+            let (len, mut bytes) = (datagram.size(), Vec::new());
             datagram.put(&mut bytes);
             assert_eq!(bytes.len(), len);
             all.push(bytes);

@@ -1,0 +1,71 @@
+//! A datagram to be sent: where its bytes lie, and what seals them.
+//!
+//! Must not know: when it is sent.
+
+#![allow(unsafe_code)] // memory of clients, until it is acknowledged
+
+use super::guard::{Guard, Seal};
+use super::head::{self, HEAD, Head};
+use crate::sci::far::seal::TAG;
+use crate::sci::far::tcp::chunk::Memory;
+
+/// A datagram to be sent.
+pub struct Datagram<'a> {
+    head: [u8; HEAD],
+    /// What follows, from the packet's own bytes.
+    own: &'a [u8],
+    /// What follows that, from memory of others.
+    theirs: Option<Memory>,
+    /// What its checksum begins with.
+    seed: u32,
+    /// What seals all that, if the pipe is protected.
+    seal: Option<&'a mut Seal>,
+    /// It asks how long datagrams may be: nobody on the way may cut it.
+    pub is_whole: bool,
+}
+
+impl<'a> Datagram<'a> {
+    /// [`Datagram::put`] gives it a checksum, or seals it under a number that is spent with this.
+    pub fn new(
+        guard: &'a mut Option<Guard>,
+        seed: u32,
+        head: &Head,
+        own: &'a [u8],
+        theirs: Option<Memory>,
+    ) -> Datagram<'a> {
+        let is_protected = guard.is_some();
+        let mut seal = guard.as_mut().filter(|_| !head.kind.makes_keys()).and_then(Guard::seal);
+        debug_assert!(!is_protected || seal.is_some() || head.kind.makes_keys(), "nothing goes in the clear");
+        let head = match &mut seal {
+            Some(seal) => seal.head(head),
+            None => head.bytes(is_protected), // before there are keys, what makes them
+        };
+        Datagram { head, own, theirs, seed, seal, is_whole: false }
+    }
+
+    /// Bytes of it.
+    pub fn size(&self) -> usize {
+        let theirs = self.theirs.map_or(0, |memory| memory.len);
+        HEAD + self.own.len() + theirs + if self.seal.is_some() { TAG } else { 0 }
+    }
+
+    /// Adds it to `bytes`.
+    pub fn put(self, bytes: &mut Vec<u8>) {
+        let begin = bytes.len();
+        bytes.extend_from_slice(&self.head);
+        bytes.extend_from_slice(self.own);
+        bytes.extend_from_slice(slice(&self.theirs));
+        // The memory may change meanwhile, so it is read once: what is checked is what goes.
+        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], self.seed) };
+        let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
+        if tag.is_err() {
+            bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros
+        }
+        bytes.extend_from_slice(&tag.unwrap_or_default());
+    }
+}
+
+fn slice(memory: &Option<Memory>) -> &[u8] {
+    // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged.
+    memory.as_ref().map_or(&[], |memory| unsafe { std::slice::from_raw_parts(memory.at, memory.len) })
+}
