@@ -43,6 +43,7 @@ fn a_path_that_goes_dark_while_keys_are_made_ends_the_link_at_both_nodes() {
     let pair = meeting();
     darken(&pair.nodes[1].wire.receiving.lock().meetings[&0].socket);
     pair.nodes[0].until("the offer", || meets(&pair.nodes[0], 1));
+    darken(&pair.nodes[0].wire.receiving.lock().meetings[&1].socket); // node 1's questions whether it lives are a sign of life
     for node in &pair.nodes {
         let why = node.loss();
         for part in ["no sign of life from 127.0.0.", "GASNET_SCI_LINK_TIMEOUT", "keys", "GASNET_SCI_SECURE"] {
