@@ -45,7 +45,7 @@ fn records(input: &mut Input<'_>) {
             let [first, second] = &mut room;
             let len = 1 + usize::from(step) % 100;
             let mut places = [IoSliceMut::new(&mut first[..len]), IoSliceMut::new(second)];
-            match incoming.read(&ours, &mut places) {
+            match incoming.read(&ours, &mut places, true) {
                 Ok(got) => {
                     came.extend_from_slice(&first[..got.min(len)]);
                     came.extend_from_slice(&second[..got.saturating_sub(len)]);

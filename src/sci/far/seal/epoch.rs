@@ -9,12 +9,19 @@ use super::{Refused, TAG};
 use hmac::{Hmac, Mac};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::Sha256;
+use zeroize::{Zeroize, Zeroizing};
 
 /// What is sealed with one key: with 64 KiB each 2^32 blocks, less than a fifth of what TLS 1.3 allows (RFC 8446, 5.5).
 pub const NUMBERS: u64 = 1 << 20;
 
 /// The secret of a direction, from which its keys come.
 pub struct Secret(pub(super) [u8; 32]);
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 #[cfg(any(test, fuzzing))]
 impl Secret {
@@ -42,7 +49,7 @@ pub(super) struct Epoch {
 impl Epoch {
     /// The key of `numbers` numbers from `first` on.
     fn new(secret: &Secret, first: u64, numbers: u64) -> Result<Epoch, Refused> {
-        let bytes = derive(&secret.0, b"key");
+        let bytes = Zeroizing::new(derive(&secret.0, b"key"));
         let (key, rest) = bytes.split_at(AES_128_GCM.key_len());
         let mut mask = [0; NONCE_LEN];
         mask.copy_from_slice(&rest[..NONCE_LEN]);

@@ -14,6 +14,7 @@
 use super::Refused;
 use super::epoch::{Secret, derive};
 use snow::{Builder, HandshakeState};
+use zeroize::Zeroizing;
 
 /// Bytes of an OFFER.
 pub const OFFER: usize = 48;
@@ -57,7 +58,7 @@ impl Pair<'_> {
             prologue.extend_from_slice(&(text.len() as u64).to_le_bytes());
             prologue.extend_from_slice(text);
         }
-        let psk = derive(secret, b"gasnet-sci psk 1");
+        let psk = Zeroizing::new(derive(secret, b"gasnet-sci psk 1"));
         let builder = Builder::new(PATTERN.parse()?).psk(0, &psk)?.prologue(&prologue)?;
         if is_initiator { builder.build_initiator() } else { builder.build_responder() }
     }

@@ -10,8 +10,11 @@
 //!
 //! Rules:
 //! 1. A key belongs to one direction of one link. A number seals once: [`ordered::Sealer`] refuses one that is not higher than all before.
-//! 2. The numbers of a key end far below what AES-GCM bears. The next key has another secret, made of the one before, which is not kept: who
-//!    learns it opens nothing that went before.
+//! 2. The numbers of a key end far below what AES-GCM bears. The next key has another secret, made of the one before by a function that
+//!    nobody can turn round. [`epoch::Secret`] is overwritten when it is given up; keys that `ring` has made of it, and what HMAC and Noise
+//!    computed with, are given back to the system as they are. A node has the present key and the secret of the next one, and of packets
+//!    the key before the present one, too, for those that were overtaken ([`packets::PacketOpener`]). Who learns what it has opens
+//!    nothing that went before those keys.
 //! 3. Nothing that came is a plain byte to anybody before its tag was found right.
 //! 4. The exchange is Noise's NNpsk0: new keys for each link, proven by the job's secret. Who learns the secret after the job, or has
 //!    read it from files, opens nothing that was recorded. Who has it during the job can be a node of it.

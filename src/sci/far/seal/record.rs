@@ -12,6 +12,7 @@ use super::epoch::{Secret, derive};
 use super::ordered::{Opener, Sealer};
 use super::{Refused, TAG};
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
+use zeroize::Zeroizing;
 
 /// Bytes in front of what is sealed.
 pub const HEAD: usize = 8;
@@ -25,7 +26,7 @@ struct Lengths(HeaderProtectionKey);
 
 impl Lengths {
     fn new(secret: &Secret) -> Result<Lengths, Refused> {
-        let key = derive(&secret.0, b"length");
+        let key = Zeroizing::new(derive(&secret.0, b"length"));
         HeaderProtectionKey::new(&AES_128, &key[..AES_128.key_len()]).map(Lengths).map_err(|_| Refused::Spent) // its length is right
     }
 

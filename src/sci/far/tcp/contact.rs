@@ -201,6 +201,17 @@ impl Tcp {
         }
     }
 
+    /// The connection to a peer was made, and its system then gave no sign of life for `silence`, before both were sure of each other.
+    pub(super) fn fell_silent(&self, r: &mut Receiving, greeting: &Greeting, silence: Duration) {
+        if let (Some(rank), Some(at)) = (greeting.to, greeting.at)
+            && let Contact::Begun(attempts) = &mut *self.peer(rank).contact.lock()
+        {
+            let (at, seconds) = (shown(at), silence.as_secs_f64());
+            attempts.pass(Some(format!("{at}: connected, then no sign of life for {seconds} s")));
+            r.again.push((rank, Instant::now() + AGAIN));
+        }
+    }
+
     /// Gives up peers that have not answered in time, and addresses of others whose turn is over.
     pub(super) fn look_at_contacts(&self, r: &mut Receiving, now: Instant) {
         if now < r.contacts_next.unwrap_or(now) {

@@ -109,12 +109,13 @@ impl Input {
     /// Takes what has come. Returns whether anything had.
     pub fn receive(&mut self, mut socket: &TcpStream, from: &From<'_>) -> Result<bool, End> {
         let mut any = false;
-        // What was opened shows at no socket, so it is taken whole.
+        // What is here already shows at no socket, so it is taken whole; the socket then waits for its next turn.
         for turn in 0.. {
-            if turn >= TURNS && !self.sealed.as_ref().is_some_and(|sealed| sealed.has_more()) {
+            let may_look = turn < TURNS;
+            if !may_look && !self.sealed.as_ref().is_some_and(|sealed| sealed.has_more()) {
                 break;
             }
-            let (got, wanted) = match self.read(&mut socket, from) {
+            let (got, wanted) = match self.read(&mut socket, from, may_look) {
                 Ok((0, _)) if self.has_left => return Err(End::Left),
                 Ok((0, _)) => {
                     return Err(End::Lost(CLOSED.into()));
@@ -139,8 +140,9 @@ impl Input {
         Ok(any)
     }
 
-    /// Reads the rest of a body into its place, and what follows into the buffer.
-    fn read(&mut self, socket: &mut &TcpStream, from: &From<'_>) -> std::io::Result<(usize, usize)> {
+    /// Reads the rest of a body into its place, and what follows into the buffer. Of a connection that is protected, without `may_look`,
+    /// only what has been read of the socket before.
+    fn read(&mut self, socket: &mut &TcpStream, from: &From<'_>, may_look: bool) -> io::Result<(usize, usize)> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.buffer.len() - self.end < FRAME_MAX / 2 {
@@ -159,7 +161,7 @@ impl Input {
             let wanted = rest.len();
             let got = match &mut self.sealed {
                 None => socket.read(rest)?,
-                Some(sealed) => sealed.read(socket, &mut [IoSliceMut::new(rest)])?,
+                Some(sealed) => sealed.read(socket, &mut [IoSliceMut::new(rest)], may_look)?,
             };
             self.end += got;
             return Ok((got, wanted));
@@ -171,7 +173,7 @@ impl Input {
         let mut places = [IoSliceMut::new(place), IoSliceMut::new(rest)];
         let got = match &mut self.sealed {
             None => socket.read_vectored(&mut places)?,
-            Some(sealed) => sealed.read(socket, &mut places)?,
+            Some(sealed) => sealed.read(socket, &mut places, may_look)?,
         };
         let placed = got.min(left);
         self.end += got - placed;

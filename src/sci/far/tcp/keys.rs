@@ -15,6 +15,7 @@ use crate::sci::far::seal::record::{RecordOpener, RecordSealer};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Instant;
 
 const _: () = assert!(OFFER == ANSWER, "one buffer for what comes");
 
@@ -24,6 +25,10 @@ pub(super) type Halves = (Outgoing, Incoming);
 /// Two nodes that make keys.
 pub(super) struct Meeting {
     pub socket: Arc<TcpStream>,
+    /// When it began.
+    pub since: Instant,
+    /// There was a line that it takes long.
+    pub is_told: bool,
     who: Identity,
     /// The connector's rank, then the acceptor's.
     ranks: [u32; 2],
@@ -45,7 +50,9 @@ impl Meeting {
         is_connector: bool,
     ) -> Result<Meeting, String> {
         let ranks = if is_connector { [who.me, peer] } else { [peer, who.me] };
-        let mut meeting = Meeting { socket, who: *who, ranks, hellos, exchange: None, bytes: [0; OFFER], have: 0 };
+        let (since, is_told) = (Instant::now(), false);
+        let (exchange, bytes, have) = (None, [0; OFFER], 0);
+        let mut meeting = Meeting { socket, since, is_told, who: *who, ranks, hellos, exchange, bytes, have };
         if is_connector {
             let (exchange, offer) = Exchange::offer(&who.secret, &meeting.pair()).map_err(told)?;
             meeting.say(&offer)?;

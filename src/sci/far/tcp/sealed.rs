@@ -56,7 +56,10 @@ impl Outgoing {
 
     /// Seals the record, and sends it as far as there is room. True: all of it.
     pub fn seal(&mut self, socket: &TcpStream) -> io::Result<bool> {
-        self.sealer.seal(&mut self.record).map_err(error)?;
+        if let Err(refused) = self.sealer.seal(&mut self.record) {
+            self.record.clear(); // it is plain, and must not go
+            return Err(error(refused));
+        }
         self.send(socket)
     }
 
@@ -91,12 +94,13 @@ impl Incoming {
         Incoming { opener, buffer: vec![0; BUFFER].into(), sealed: 0..0, plain: 0..0 }
     }
 
-    /// Fills `places` with what has come. Fewer bytes: there is no more, neither here nor in the socket.
+    /// Fills `places` with what has come. Fewer bytes: there is no more, neither here nor in the socket, which is read if this call
+    /// `may_look` there.
     ///
     /// # Errors
     /// As a socket's read; InvalidData: it is not what the peer has sent.
-    pub fn read(&mut self, mut socket: &TcpStream, places: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        let (mut got, mut is_drained) = (0, false);
+    pub fn read(&mut self, mut socket: &TcpStream, places: &mut [IoSliceMut<'_>], may_look: bool) -> io::Result<usize> {
+        let (mut got, mut is_drained) = (0, !may_look);
         for place in places {
             let mut have = 0;
             while have < place.len() {
@@ -165,5 +169,28 @@ impl Incoming {
             self.buffer.copy_within(self.sealed.clone(), 0);
             self.sealed = 0..self.sealed.len();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::sci::far::seal::epoch::Secret;
+    use std::net::TcpListener;
+
+    /// Its caller might go on although the link has failed.
+    #[test]
+    fn what_could_not_be_sealed_never_goes_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut theirs = listener.accept().unwrap().0;
+        let mut outgoing = Outgoing::new(RecordSealer::new(&Secret::known([7; 32])).unwrap());
+        for _ in 0..2 {
+            assert!(outgoing.send_at_once(&ours, &vec![b'x'; MOST + 1]).is_err());
+            assert_eq!(outgoing.unsent(), 0);
+            assert!(outgoing.send(&ours).unwrap(), "there is nothing to send");
+        }
+        drop(ours);
+        assert_eq!(theirs.read(&mut [0; 16]).unwrap(), 0);
     }
 }

@@ -108,7 +108,7 @@ impl Tcp {
     }
 
     /// Both are sure of each other. If the connection is protected they make keys next.
-    fn open(&self, r: &mut Receiving, rank: u32, greeting: &Greeting) {
+    pub(super) fn open(&self, r: &mut Receiving, rank: u32, greeting: &Greeting) {
         let (peer, socket) = (self.peer(rank), &greeting.socket);
         let mut contact = peer.contact.lock();
         if !matches!(*contact, Contact::None | Contact::Begun(_)) {
@@ -118,10 +118,13 @@ impl Tcp {
         drop(contact);
         let _ = socket.peer_addr().map(|at| peer.at.set(at)); // once
         let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
-        let Some(hellos) = greeting.hellos().filter(|_| self.is_protected()) else {
+        if !self.is_protected() {
             return self.carry(r, rank, socket, None);
-        };
-        match Meeting::new(socket.clone(), &self.who, rank, hellos, greeting.to.is_some()) {
+        }
+        let hellos =
+            greeting.hellos().ok_or_else(|| "has not greeted, so there are no keys (GASNET_SCI_SECURE)".into());
+        let meet = |hellos| Meeting::new(socket.clone(), &self.who, rank, hellos, greeting.to.is_some());
+        match hellos.and_then(meet) {
             Ok(meeting) => drop(r.meetings.insert(rank, meeting)),
             Err(why) => drop(self.end(rank, &why)),
         }

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // transfers of the tests' memory
 
 mod contacts;
+mod dark;
 mod ends;
 mod man;
 mod peer;
