@@ -6,8 +6,11 @@
 #![allow(unsafe_code)] // memory of the test
 #![allow(missing_docs)] // tests
 
+mod memory;
+
 use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, area_of, offset_in};
 use crate::sync::{AtomicU64, Ordering};
+use memory::Memory;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
@@ -31,43 +34,6 @@ pub struct Node<W> {
     pub writes: Mutex<Vec<u64>>,
     /// With each frame: word 0 and the last word of the segment at that time.
     words: Mutex<Vec<(u64, u64)>>,
-}
-
-/// A segment. Its bytes are touched by volatile accesses, since a wire may write them at any time.
-pub struct Memory(*mut u64);
-
-// SAFETY: memory that lives as long as the process.
-unsafe impl Send for Memory {}
-// SAFETY: memory that lives as long as the process; accesses are volatile.
-unsafe impl Sync for Memory {}
-
-impl Memory {
-    fn new() -> Memory {
-        Memory(Box::leak(vec![0u64; SEGMENT / 8].into_boxed_slice()).as_mut_ptr())
-    }
-
-    pub fn base(&self) -> *mut u8 {
-        self.0.cast()
-    }
-
-    fn word(&self, i: usize) -> u64 {
-        assert!(i < SEGMENT / 8);
-        // SAFETY: inside the memory.
-        unsafe { self.0.wrapping_add(i).read_volatile() }
-    }
-
-    fn byte(&self, i: usize) -> u8 {
-        assert!(i < SEGMENT);
-        // SAFETY: inside the memory.
-        unsafe { self.base().wrapping_add(i).read_volatile() }
-    }
-
-    fn fill(&self, byte: impl Fn(usize) -> u8) {
-        for i in 0..SEGMENT {
-            // SAFETY: inside the memory.
-            unsafe { self.base().wrapping_add(i).write_volatile(byte(i)) };
-        }
-    }
 }
 
 impl<W: Wire> Node<W> {
