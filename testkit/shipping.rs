@@ -8,10 +8,10 @@
 
 #![allow(unsafe_code)] // segments that peers write
 
-pub(crate) use crate::am::region::{COMMAND, Layout};
-use crate::am::region::{CONTROL, DECK};
+use crate::am::region::CONTROL;
+pub(crate) use crate::am::region::{COMMAND, DECK as HEAP, Layout};
 use crate::deck::engine::Region;
-use crate::deck::giving::Reach;
+use crate::deck::gift::ToHeaps;
 use crate::deck::network;
 use crate::sci::dma::Queue;
 use crate::sci::far::Far;
@@ -78,7 +78,7 @@ impl<const PER_HOST: u32> Shipping<PER_HOST> {
             let cookie = cookie();
             let wires = Memory::wires(nodes, seed, with_doors);
             let node = |(node, wire): (u32, Memory)| {
-                let far = Far::new(nodes, Box::new(wire), [payload, DECK]);
+                let far = Far::new(nodes, Box::new(wire), [payload, HEAP]);
                 let is_far = (0..nodes).map(|peer| host_of(peer) != host_of(node)).collect();
                 Hosts::several(near[node as usize].clone(), far, is_far, cookie)
             };
@@ -99,7 +99,7 @@ impl<const PER_HOST: u32> Shipping<PER_HOST> {
     }
 
     /// The way to heaps of nodes of other hosts, and to this node's.
-    pub(crate) fn heaps(&self, Region { at, len }: Region) -> Reach {
+    pub(crate) fn heaps(&self, Region { at, len }: Region) -> ToHeaps {
         let hosts = self.hosts.clone();
         // SAFETY: nobody writes there once the nodes are gone, since none polls any more.
         unsafe {

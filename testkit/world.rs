@@ -14,7 +14,7 @@ use crate::barrier::grouping::Grouping;
 use crate::barrier::plan::Plan;
 use crate::base::config::Config;
 use crate::base::error::Error;
-use crate::deck::{self, giving::Reach};
+use crate::deck::{self, gift::ToHeaps};
 use crate::peers::table::{PeerSegment, Way};
 use crate::sci::heap::{Heap, HeapFabric};
 #[cfg(all(test, not(loom)))]
@@ -38,7 +38,7 @@ pub(crate) trait Kit: Adapter {
     /// This node and `peer` have memory in common, as nodes of one host have.
     fn shares_memory_with(&self, peer: u32) -> bool;
     /// The way to heaps on other hosts, if there are any, and to this one, which lives as long as the nodes.
-    fn reach(&self, _heap: deck::engine::Region) -> Option<Reach> {
+    fn reach(&self, _heap: deck::engine::Region) -> Option<ToHeaps> {
         None
     }
 }
@@ -160,7 +160,7 @@ impl<const PER_HOST: u32> Kit for Shipping<PER_HOST> {
         !self.is_far(peer)
     }
 
-    fn reach(&self, heap: deck::engine::Region) -> Option<Reach> {
+    fn reach(&self, heap: deck::engine::Region) -> Option<ToHeaps> {
         (PER_HOST > 0).then(|| self.heaps(heap))
     }
 

@@ -5,13 +5,11 @@
 
 #![allow(unsafe_code)] // clients' memory, blocks of DECK heaps, locks of the client's thread mode
 
-use super::giving::{Network, Reach};
+use super::gift::{Network, ToHeaps, Writable};
 use super::heap::Heap;
 use super::message::{Block, Bytes, LEAST, Message, Storage};
-use super::messages;
 use super::pace::Pace;
-use super::places::Writable;
-use super::state::{Due, State};
+use super::state::State;
 use super::survive::roll::Losses;
 use super::waiting::{Key, Waiting};
 use super::{BoxId, Failure, Outcome, UNDER_LOCK, Until};
@@ -20,7 +18,6 @@ use crate::am::corrupt::corrupt;
 use crate::am::region::LINE;
 use crate::sci::{Adapter, hint};
 use crate::sync::{AtomicU64, Locked, ModeLock, Ordering};
-use crate::verbs::Flags;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
@@ -57,7 +54,7 @@ pub struct Setting<A: Adapter> {
     /// Reaches those of others.
     pub connect: Connect,
     /// The way to heaps of nodes of other hosts, if there are any, and for them to the own one.
-    pub far: Option<Reach>,
+    pub far: Option<ToHeaps>,
     /// Own interrupt, as peers have it.
     pub bell: A::RemoteInterrupt,
     /// In a job that survives the death of nodes. All regions have their [holders](super::survive::holders) behind them then.
@@ -261,20 +258,6 @@ impl<A: Adapter> Deck<A> {
             holders.keep(offset, self.me()); // under the lock: the table may still name a dead node as holder of a free block
         }
         Some(Block { owner: self.me(), offset, len, at: (self.heap.at + offset) as *mut u8 })
-    }
-
-    /// The memory of a message is not needed any more.
-    pub fn release(&self, storage: Storage) -> Outcome<()> {
-        match storage {
-            Storage::Local(bytes) => self.with(|state| state.keep(bytes)),
-            Storage::Shared(block) => {
-                // A call that returns a block waits for nobody.
-                if !messages::back(self, block.owner, block.offset, Flags::IMMEDIATE)? {
-                    self.due(Due::Back(block.owner, block.offset));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// A block of this node's heap is free. `from` says so. Returns its bytes.

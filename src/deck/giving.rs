@@ -20,10 +20,9 @@
 #![allow(unsafe_code)] // memory of a message, while the network reads it
 
 use super::engine::{Deck, Handle};
+use super::gift::{Gift, Gifts, Leaving, Where};
 use super::message::{Message, Storage};
-use super::messages::{self, Where};
-use super::owner::Credit;
-use super::places::Writable;
+use super::messages;
 use super::state::Due;
 use super::waiting::Key;
 use super::{BoxId, Failure, Outcome, Until};
@@ -31,92 +30,14 @@ use crate::am::corrupt::corrupt;
 use crate::base::error::Error;
 use crate::deck::heap::UNIT;
 use crate::sci::Adapter;
-use crate::sci::adapter::{Counter, Readable};
 use crate::sync::{AtomicU64, Ordering};
 use crate::verbs::Flags;
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// From so many bytes on, the round trip for the place costs less than the copies that it spares. Between two nodes of one machine over TCP, given and
 /// posted: 128 KiB 1.6 and 2.3 GB/s, 256 KiB 2.9 and 2.7, 512 KiB 5.0 and 2.4, 1 MiB 6.1 and 2.2, which takes 305 and 860 µs of both
 /// processors; over UDP 1 MiB 2.3 and 0.69 GB/s (2026-11, EPYC VM that others loaded).
 pub const PLACE_MIN: usize = 256 << 10;
-
-/// How bytes get into heaps of nodes of other hosts.
-pub trait Network: Send + Sync {
-    /// The heap of `node` is reached so.
-    fn reaches(&self, node: u32) -> bool;
-
-    /// Writes to `offset` of the heap of `node`, and raises `done` when all bytes are there. What is sent there later comes after them.
-    /// Runs no handlers.
-    ///
-    /// # Safety
-    /// `from` is readable, and stays as it is, until then.
-    unsafe fn write(&self, node: u32, offset: usize, from: Readable, done: Counter) -> Result<(), Error>;
-}
-
-/// The network, and what nodes of other hosts may write of this node's heap; `None`: nothing, since the network cannot.
-pub type Reach = (Box<dyn Network>, Option<Arc<Writable>>);
-
-/// A message that is being given.
-struct Gift {
-    id: BoxId,
-    sender: u32,
-    spent: Credit,
-    len: usize,
-    /// The owner's answer.
-    place: Option<Where>,
-    /// The call has ended before the answer came.
-    is_given_up: bool,
-}
-
-/// The gifts of this node that have no end yet.
-#[derive(Default)]
-pub(super) struct Gifts {
-    all: HashMap<u32, Gift>,
-    last: u32,
-    /// See rule 3.
-    leaving: Vec<Leaving>,
-    /// Words that the network raises, free to be used again. They live for ever.
-    counters: Vec<Counter>,
-}
-
-/// Memory that the network has until a word is raised.
-struct Leaving {
-    done: Counter,
-    before: u64,
-    storage: Storage,
-}
-
-impl Leaving {
-    fn is_over(&self) -> bool {
-        // ORDERING: Acquire ↔ Release of who raises it: the bytes are in place, and the memory is free.
-        self.done.load(Ordering::Acquire) != self.before
-    }
-}
-
-impl Gifts {
-    fn begin(&mut self, gift: Gift) -> u32 {
-        loop {
-            self.last = self.last.wrapping_add(1);
-            if let std::collections::hash_map::Entry::Vacant(place) = self.all.entry(self.last) {
-                place.insert(gift);
-                return self.last;
-            }
-        }
-    }
-
-    fn place(&self, number: u32) -> Option<Where> {
-        self.all.get(&number)?.place
-    }
-
-    /// How many there are.
-    #[cfg(any(test, fuzzing))]
-    pub(super) fn count(&self) -> usize {
-        self.all.len() + self.leaving.len()
-    }
-}
 
 impl<A: Adapter> Deck<A> {
     /// A given message of `len` bytes goes to `node` so: it is on another host, the message is long, and the call may wait.

@@ -27,7 +27,7 @@ mod naming;
 mod placing;
 
 pub use self::naming::{NameOperation, found, name, unwanted};
-pub use self::placing::{Where, came, place};
+pub use self::placing::{came, place};
 use super::engine::Deck;
 use super::heap::UNIT;
 use super::item::{Content, Item};

@@ -27,6 +27,7 @@
 mod arrive;
 mod boxes;
 pub mod engine;
+pub mod gift;
 pub mod giving;
 pub mod heap;
 pub mod item;

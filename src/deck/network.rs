@@ -4,8 +4,7 @@
 
 #![allow(unsafe_code)] // memory that the network reads and writes
 
-use super::giving::{Network, Reach};
-use super::places::Writable;
+use super::gift::{Network, ToHeaps, Writable};
 use crate::am::region::DECK;
 use crate::base::error::Error;
 use crate::base::log;
@@ -61,7 +60,7 @@ pub unsafe fn open<M: LocalMap>(
     map: &M,
     len: usize,
     is_far: impl Fn(u32) -> bool + Send + Sync + 'static,
-) -> Reach {
+) -> ToHeaps {
     let network = Box::new(FarHeaps { far, is_far, len });
     let writable = Arc::<Writable>::default();
     let places = writable.clone();

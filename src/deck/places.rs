@@ -8,78 +8,12 @@
 //!
 //! Must not know: how bytes travel.
 
-use super::BoxId;
 use super::engine::Deck;
+use super::gift::{Place, Where};
 use super::item::{Content, Item};
-use super::message::Block;
-use super::messages::Where;
 use super::state::{Due, Slot, State};
 use crate::am::corrupt::corrupt;
 use crate::sci::Adapter;
-use crate::sync::park::Mutex;
-use std::collections::BTreeMap;
-
-/// A block that will be a message.
-pub(super) struct Place {
-    id: BoxId,
-    block: Block,
-    len: usize,
-}
-
-/// The bytes of this node's heap that nodes of other hosts may write. The network asks at any time, also in calls that have the lock of the
-/// state, so this is apart from it.
-///
-/// Bytes of a write may come long after its head, and another thread may run handlers between both. So the writes under way are counted: a
-/// place has none when it becomes a message.
-#[derive(Default)]
-pub struct Writable(Mutex<BTreeMap<usize, Room>>);
-
-/// Of a place, by where it begins.
-#[derive(Default)]
-struct Room {
-    /// Who may write there.
-    node: u32,
-    len: usize,
-    /// Writes that have begun and are not over.
-    writes: u32,
-}
-
-impl Writable {
-    /// True if `node` may write `len` bytes at `offset` of the heap. Then it does, until [`Self::end`].
-    pub fn begin(&self, node: u32, offset: usize, len: usize) -> bool {
-        let mut places = self.0.lock();
-        let Some((at, room)) = places.range_mut(..=offset).next_back() else { return false };
-        let skipped = offset - at;
-        // Not at the end of a place, where another may begin meanwhile: it would end a write that it does not know.
-        let is_inside = (skipped == 0 || skipped < room.len) && len <= room.len - skipped;
-        let may = room.node == node && is_inside;
-        room.writes += u32::from(may);
-        may
-    }
-
-    /// A write at `offset` is over.
-    pub fn end(&self, offset: usize) {
-        if let Some((_, room)) = self.0.lock().range_mut(..=offset).next_back() {
-            room.writes = room.writes.saturating_sub(1);
-        }
-    }
-
-    fn open(&self, node: u32, offset: usize, len: usize) {
-        self.0.lock().insert(offset, Room { node, len, writes: 0 });
-    }
-
-    /// A place begins at `offset`.
-    fn has(&self, offset: usize) -> bool {
-        self.0.lock().contains_key(&offset)
-    }
-
-    /// `node` may not write there any more. False: it had no place there, or a write is under way.
-    fn close(&self, node: u32, offset: usize) -> bool {
-        let mut places = self.0.lock();
-        let may = places.get(&offset).is_some_and(|room| room.node == node && room.writes == 0);
-        may && places.remove(&offset).is_some()
-    }
-}
 
 impl<A: Adapter> Deck<A> {
     /// A place begins at `offset`: nobody has the block yet.
@@ -129,46 +63,5 @@ impl<A: Adapter> Deck<A> {
             true => self.arrived(node, id.index, Item { content: Content::Loan(block), len }),
             false => self.owe(node, Due::Back(block.owner, block.offset)),
         }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_may_write_its_places_and_nothing_beside_them() {
-        let writable = Writable::default();
-        writable.open(3, 512, 100);
-        writable.open(4, 1024, 50);
-        for (node, offset, len, may) in [
-            (3, 512, 100, true),
-            (3, 512, 101, false),
-            (3, 511, 1, false),
-            (3, 600, 12, true),
-            (3, 600, 13, false),
-            (3, 612, 0, false),
-            (3, 613, 0, false),
-            (4, 512, 1, false),
-            (3, 1024, 1, false),
-            (4, 1024, 50, true),
-            (4, 1030, usize::MAX, false),
-            (4, usize::MAX, 1, false),
-        ] {
-            assert_eq!(writable.begin(node, offset, len), may, "{len} bytes at {offset} for {node}");
-        }
-    }
-
-    #[test]
-    fn a_place_stays_open_for_its_node_until_its_writes_are_over() {
-        let writable = Writable::default();
-        writable.open(3, 512, 100);
-        assert!(writable.begin(3, 512, 50) && writable.begin(3, 611, 1));
-        writable.end(512);
-        assert!(!writable.close(3, 512), "a write is under way");
-        writable.end(611);
-        assert!(!writable.close(4, 512), "another node's");
-        assert!(writable.has(512) && writable.close(3, 512));
-        assert!(!writable.has(512) && !writable.close(3, 512) && !writable.begin(3, 512, 1));
     }
 }

@@ -7,16 +7,33 @@
 use super::engine::{Deck, Handle};
 use super::item::{Content, Item, Retrieved};
 use super::message::{Block, Bytes, LEAST, Message, Storage};
+use super::messages;
 use super::pace::Kind;
 use super::receive_slot::ReceiveSlot;
+use super::state::Due;
 use super::waiting::Key;
 use super::{BoxId, Failure, Outcome, Until};
 use crate::am::corrupt::corrupt;
 use crate::os::event;
 use crate::sci::Adapter;
+use crate::verbs::Flags;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 impl<A: Adapter> Deck<A> {
+    /// The memory of a message is not needed any more.
+    pub fn release(&self, storage: Storage) -> Outcome<()> {
+        match storage {
+            Storage::Local(bytes) => self.with(|state| state.keep(bytes)),
+            Storage::Shared(block) => {
+                // A call that returns a block waits for nobody.
+                if !messages::back(self, block.owner, block.offset, Flags::IMMEDIATE)? {
+                    self.due(Due::Back(block.owner, block.offset));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The index of the box, if the handle is its owner's.
     fn owned(&self, handle: &Handle) -> Outcome<u16> {
         match handle.owns {

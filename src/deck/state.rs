@@ -4,13 +4,12 @@
 
 mod senders;
 
-use super::giving::Gifts;
+use super::gift::{Gifts, Place};
 use super::heap::Heap;
 use super::item::Retrieved;
 use super::message::{Bytes, Message};
 use super::names::Names;
 use super::owner::{Credit, Own, Payer};
-use super::places::Place;
 use super::pool::Pool;
 use super::receive_slot::Listed;
 use super::sender::Sender;

@@ -8,19 +8,9 @@ use crate::am::source::Args;
 use crate::base::error::Error;
 use crate::deck::BoxId;
 use crate::deck::engine::Deck;
+use crate::deck::gift::Where;
 use crate::sci::Adapter;
 use crate::verbs::Flags;
-
-/// Where the bytes of a message go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
-    /// To this place in the owner's heap.
-    At(usize),
-    /// There is no room in the heap. They go in pieces.
-    Pieces,
-    /// Nowhere: the box is gone.
-    Gone,
-}
 
 const AT: u32 = 0;
 const PIECES: u32 = 1;

@@ -3,11 +3,10 @@
 #![allow(unsafe_code)] // the source of a transfer
 
 use super::*;
-use crate::am::region::DECK;
 use crate::base::fatal::caught::catch;
 use crate::sci::hosts::{Hosts, HostsMap};
 use crate::sync::AtomicU64;
-use crate::testkit::shipping::{COMMAND, Layout};
+use crate::testkit::shipping::{COMMAND, HEAP, Layout};
 
 /// Bytes of a write that goes without a record, if it goes to another host.
 const LONG: usize = 6 << 10;
@@ -103,7 +102,7 @@ fn a_far_node_is_not_connected_to_and_a_near_one_has_no_far_segment() {
     let far = crate::sci::far::Far::new(
         3,
         Box::new(crate::sci::far::memory::Memory::wires(1, None, true).remove(0)),
-        [ID, DECK],
+        [ID, HEAP],
     );
     let hosts = Hosts::several(
         near[0].clone(),
