@@ -27,7 +27,7 @@ pub enum Where {
 
 /// How bytes get into heaps of nodes of other hosts.
 pub trait Network: Send + Sync {
-    /// The heap of `node` is reached so.
+    /// True if this network writes the heap of `node`.
     fn reaches(&self, node: u32) -> bool;
 
     /// Writes to `offset` of the heap of `node`, and raises `done` when all bytes are there. What is sent there later comes after them.
@@ -58,7 +58,7 @@ pub(super) struct Gift {
 pub(super) struct Gifts {
     pub(super) all: HashMap<u32, Gift>,
     pub(super) last: u32,
-    /// See rule 3.
+    /// See rule 3 of `giving`.
     pub(super) leaving: Vec<Leaving>,
     /// Words that the network raises, free to be used again. They live for ever.
     pub(super) counters: Vec<Counter>,

@@ -12,7 +12,8 @@
 //! Rules:
 //! 1. Up to the answer the call may end because its time is over. Then the giver gives the place back when the answer comes, and has its
 //!    credits from then on. So what timed out is never delivered.
-//! 2. Once bytes are on their way the message is delivered, and `CAME` goes where all else goes that the thread sends: so the order stays.
+//! 2. Once bytes are on their way the message is delivered. `CAME` goes through the queue of requests, behind what the thread sent before: so
+//!    the order stays.
 //! 3. Memory that the network still has is in `leaving`, and is background work: each poll looks.
 //!
 //! Must not know: what carries the bytes.

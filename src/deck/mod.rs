@@ -12,7 +12,8 @@
 //! | else | `PIECE`: Mediums | 2 |
 //!
 //! Rules:
-//! 1. All these messages go through the one queue of requests between two nodes. So messages of a thread arrive in their order.
+//! 1. All requests among these go through the one queue between two nodes, and the bytes of a gift ahead of its `CAME`. So messages of a thread
+//!    arrive in their order.
 //! 2. A message is sent only once its credit was taken, or while the lock of the state is held under which the credit is taken (`post_now`).
 //!    So a handler always finds room in the box, and waits for nothing.
 //! 3. What a box holds, and what its senders may send, never exceed its capacity, but for one message that is longer than that.

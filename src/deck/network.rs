@@ -36,7 +36,7 @@ impl<F: Fn(u32) -> bool + Send + Sync> Network for FarHeaps<F> {
     }
 }
 
-/// Nodes of ours write there by the wire alone.
+/// Peers write the heap through the wire alone: stores by records are refused.
 impl Rule for Arc<Writable> {
     fn may_store(&self, _: u32, _: usize, _: usize) -> bool {
         false

@@ -40,7 +40,7 @@ impl Job {
             am: &self.am,
             threaded: self.client.threaded,
             limit: (self.config.deck_limit as usize).min(MAX_MEDIUM),
-            place_min: PLACE_MIN.max(self.config.deck_limit as usize),
+            place_min: PLACE_MIN,
             boxes: self.config.deck_boxes as usize,
             heap,
             connect: Box::new(move |node| self.connect_heap(node, len, whole)),

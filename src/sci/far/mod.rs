@@ -12,7 +12,7 @@
 //! | `quiet` | when polls look at a quiet network |
 //! | `held` | what a poll keeps back until its end |
 //! | `seal` | keys, and the seal of what is protected |
-//! | `wire` | what carries frames and bytes; `tcp`, `ofi`, in tests `memory` |
+//! | `wire` | what carries frames and bytes; `tcp`, `udp`, `ofi`, in tests `memory` |
 //! | `thread` | serves the network while the client computes or blocks |
 //!
 //! Rules:
@@ -442,7 +442,7 @@ impl Sink for FarSink<'_> {
     }
 
     fn written(&self, offset: u64) {
-        // The rule of the client's segment never changes.
+        // The client's segment counts no writes, so nothing is to be ended there.
         if let Some((area @ 1.., at)) = area_of(offset) {
             self.0.regions.end(self.0.areas[area], at);
         }

@@ -81,7 +81,7 @@ impl Epoch {
 
     pub fn seal(&self, number: u64, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
         let tag = self.key.seal_in_place_separate_tag(self.nonce(number), Aad::from(beside), bytes);
-        tag.ok().and_then(|tag| tag.as_ref().first_chunk().copied()).ok_or(Refused::Spent) // 64 GiB in one piece
+        tag.ok().and_then(|tag| tag.as_ref().first_chunk().copied()).ok_or(Refused::Spent) // fails only for more than 64 GiB at once
     }
 
     pub fn open<'a>(&self, number: u64, beside: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {

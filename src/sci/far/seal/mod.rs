@@ -5,11 +5,11 @@
 //! | `exchange` | two messages, from which both nodes have a key for each direction |
 //! | `epoch` | the keys of a direction, one after the other |
 //! | `ordered` | seals all, and opens what comes whole and in order |
-//! | `record` | records of a stream, of such |
+//! | `record` | a stream, cut into sealed records whose lengths are proven |
 //! | `packets` | opens what is lost, repeated and overtaken on the way |
 //!
 //! Rules:
-//! 1. A key belongs to one direction of one link. A number seals once: [`ordered::Sealer`] refuses one that is not higher than all before.
+//! 1. A key belongs to one direction of one link. A connection has one more for the lengths of its records, which never changes (`record`). A number seals once: [`ordered::Sealer`] refuses one that is not higher than all before.
 //! 2. The numbers of a key end far below what AES-GCM bears. The next key has another secret, made of the one before by a function that
 //!    nobody can turn round. [`epoch::Secret`] is overwritten when it is given up; keys that `ring` has made of it, and what HMAC and Noise
 //!    computed with, are given back to the system as they are. A node has the present key and the secret of the next one, and of packets
@@ -48,12 +48,12 @@ pub const TAG: usize = 16;
 /// The cipher's name, for people.
 pub const CIPHER: &str = "AES-128-GCM";
 
-/// What is wrong with a record, a packet, or a message of the exchange. The texts follow "what came from node 3".
+/// What is wrong with a record, a packet, or a message of the exchange. The texts follow "what came".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// Its tag is wrong: it was changed, or repeated, or made by somebody who has not the key.
     Changed,
-    /// It is no longer than a tag.
+    /// It is shorter than a tag, or it has a length that no record has.
     Short,
     /// Its number has come already.
     Repeated,
@@ -71,7 +71,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Refused::Changed => "was changed on the way, or is not of this job",
-            Refused::Short => "is too short to be protected",
+            Refused::Short => "has a length that nothing protected has",
             Refused::Repeated => "came a second time",
             Refused::Old => "came too late",
             Refused::Ahead => "has a number that cannot be",

@@ -56,7 +56,7 @@ impl Sealer {
     }
 }
 
-/// Opens what [`Sealer::seal`] has sealed, all of it, in order. After an error nothing more can be opened.
+/// Opens what [`Sealer::seal`] has sealed, all of it, in order. Who gets an error must end the link: what follows is no longer whole.
 pub struct Opener {
     epoch: Epoch,
     next: u64,

@@ -73,7 +73,7 @@ impl RecordSealer {
     }
 }
 
-/// Opens the records of one direction, all of them, in order. After an error nothing more can be opened.
+/// Opens the records of one direction, all of them, in order. Who gets an error must end the link: what follows is no longer whole.
 pub struct RecordOpener {
     opener: Opener,
     lengths: Lengths,

@@ -292,7 +292,8 @@ impl Input {
             Kind::Write => {
                 let (offset, len) = (word(0), head.len - 8);
                 let place = from.sink.place(from.peer, offset, len, true);
-                let place = place.ok_or_else(|| format!("a write of {len} bytes at {offset}, outside the segment"))?;
+                let place =
+                    place.ok_or_else(|| format!("a write of {len} bytes at {offset:#x}, where it may not write"))?;
                 self.body = Body::Write(place, len, head.flags & WANTS_ACK != 0, offset);
                 self.expect(len);
             }

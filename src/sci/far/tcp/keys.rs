@@ -1,7 +1,7 @@
 //! The first thing over a connection that is protected: two nodes that are sure of each other make keys for it.
 //!
-//! The connector offers, the acceptor answers; records follow the answer at once, and the answer in the other direction. Both greetings are in
-//! the keys, so an offer or an answer of another connection is none.
+//! The connector offers, the acceptor answers. The acceptor sends records right after its answer, the connector as soon as it has the answer.
+//! Both HELLOs go into the keys, so an offer or an answer of another connection is refused.
 //!
 //! Must not know: links, what is carried afterwards.
 

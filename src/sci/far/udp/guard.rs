@@ -85,6 +85,7 @@ impl Guard {
     }
 
     fn pair(&self) -> Pair<'_> {
+        // The layout was compared when the hosts met: by the agents, or by the proof under PMIx.
         Pair { wire: "udp", layout: 0, initiator: self.ranks[0], responder: self.ranks[1], said: &self.said }
     }
 

@@ -186,7 +186,8 @@ impl Pipe {
         self.out.counts.damaged
     }
 
-    /// Where the last datagram came from, the peer is, as far as anybody knows: it waits for a first word of this node, or has answered.
+    /// True if the sender of the last datagram may be taken for the peer: it has said HELLO, or it has just made keys or asked for this node's
+    /// HELLO.
     pub fn is_met(&self) -> bool {
         self.inn.is_some() || self.hello_at == 0
     }

@@ -3,7 +3,8 @@
 //!
 //! Must not know: packets. Times are in µs, sizes in bytes of datagrams.
 
-/// What every way takes.
+/// What is taken to go everywhere: IPv6's least, 1,280 bytes, without the heads of IPv4 and UDP. Over an IPv6 way of no more than that the
+/// system cuts it.
 pub const LEAST: usize = 1252;
 /// What is tried: Ethernet, then what datacentres and the loopback take.
 const SIZES: [usize; 4] = [1472, 4000, 8972, 16 << 10];

@@ -119,8 +119,8 @@ fn what_no_wire_of_ours_sends_ends_the_link_with_its_reason() {
         ("no head", vec![(Kind::Ack, 1, 0, Vec::new())]),
         ("acknowledges what was not sent", vec![(Kind::Ack, 0, 1, Vec::new())]),
         ("data that nobody asked for", vec![(Kind::Data, 8, 0, vec![1; 8])]),
-        ("outside the segment", vec![(Kind::Write, 16, 0, outside(segment - 7, 0))]),
-        ("outside the segment", vec![(Kind::Write, 16, 0, outside(u64::MAX, 0))]),
+        ("where it may not write", vec![(Kind::Write, 16, 0, outside(segment - 7, 0))]),
+        ("where it may not write", vec![(Kind::Write, 16, 0, outside(u64::MAX, 0))]),
         ("outside the segment", vec![(Kind::Read, 16, 0, outside(8, segment))]),
         ("outside the segment", vec![(Kind::Read, 16, 0, outside(u64::MAX, u64::MAX))]),
     ];
