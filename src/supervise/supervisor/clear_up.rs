@@ -16,8 +16,6 @@ impl Supervisor {
         let killed = family::kill_all(&self.earlier_children);
         let has_joined = self.header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if killed > 0 && !has_joined && self.header.exit_code().unwrap_or(0) == 0 && self.lead.requested.is_none() {
-            // Whoever asks for the status must not take this for a job that ran.
-            self.header.record_exit(1);
             self.lead.report(&format!(
                 "no node has joined the job, and the programs that were started have ended and left processes behind ({killed}, \
                  which are killed now): a wrapper must `exec` its program or `wait` for it"

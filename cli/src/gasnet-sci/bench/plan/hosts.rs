@@ -80,8 +80,8 @@ pub(super) fn pair(plan: &mut Plan<'_>, net: &Net) {
     // What many know the figures of.
     let operation = named("raw TCP as iperf3 sends");
     plan.row("hosts", &operation, k::TCP_STREAM, 2e3, 128 << 10, None, Unit::Rate, None);
-    mail(plan, net);
     plan.bare();
+    mail(plan, net);
 }
 
 /// Blocks that go to a mail box on the other host: posted and given beside the bare connection, and given beside posted.
