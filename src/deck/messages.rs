@@ -16,7 +16,7 @@
 //! | `NAMED` | request, whether it is refused, or waits; box |
 //! | `FOUND` | request; box |
 //! | `PLACE` | index, number of the gift; bytes |
-//! | `PLACED` | number, [`Where`]; place |
+//! | `PLACED` | number, [`Where`](super::gift::Where); place |
 //! | `CAME` | number, whether it is whole |
 //!
 //! Nothing that comes is trusted: it is checked where it is used, and what no sender of ours says ends the job.

@@ -2,7 +2,7 @@
 //!
 //! 1. A giver asks with `PLACE`, and has credits for the message; without them the job ends. It gets a block of this node's heap, if no more
 //!    than half of the heap is in use with it: the rest is for the program's own messages. Else the message comes in pieces.
-//! 2. While the block is a place, the giver's node may write into it by the network ([`Writable`]), and nobody else may.
+//! 2. While the block is a place, the giver's node may write into it by the network ([`Writable`](super::gift::Writable)), and nobody else may.
 //! 3. The giver says that the message is whole, or that it gives nothing: `CAME`. Until then the block stays in use, also if the box goes.
 //!    Only a whole message takes its credits and goes into the box.
 //!
