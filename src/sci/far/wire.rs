@@ -9,8 +9,7 @@
 //! 3. No call waits for another node, but [`Wire::leave`], which waits for peers' systems, for `time` at most. A write with
 //!    [`Kept::Now`] or [`Kept::InOrder`] takes several calls.
 //! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer, and says
-//!    [`Sink::written`] afterwards. What no
-//!    wire of ours sends ends the link: [`Sink::lost`].
+//!    [`Sink::written`] afterwards. What no wire of ours sends ends the link: [`Sink::lost`].
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
 //!    another thread in it returns at once.
 
