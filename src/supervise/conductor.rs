@@ -171,9 +171,6 @@ fn turn(hands: &mut impl Hands) {
     if lead.output.is_clogged() {
         lead.ending.extend(now);
     }
-    if lead.output.is_queueing() {
-        lead.ending.await_turns(now);
-    }
     lead.output.interests(&mut set);
     let at_once = (!std::mem::replace(&mut lead.has_polled, true)).then_some(now);
     dues.extend([lead.ending.next(), lead.overdue_at, lead.output.next(), at_once]);
@@ -181,7 +178,11 @@ fn turn(hands: &mut impl Hands) {
     if let Err(error) = lead.poller.poll(&mut set, due) {
         hands.deaf(&error);
     }
-    hands.lead().output.transfer(&set);
+    let lead = hands.lead();
+    lead.output.transfer(&set);
+    if lead.output.is_awaited() {
+        lead.ending.await_output(Instant::now());
+    }
     if set[0].revents != 0 {
         take_signals(hands);
     }

@@ -169,9 +169,9 @@ impl Ending {
         }
     }
 
-    /// Puts off the asking after an orderly exit, because nodes cannot print before another one has ended its line. Not for ever: that
-    /// node may print one line for as long as it runs.
-    pub fn await_turns(&mut self, now: Instant) {
+    /// Puts off the asking after an orderly exit, because nodes are in the middle of what they print, and a node that is asked then loses
+    /// the rest. Not for ever: a node may print for as long as it runs.
+    pub fn await_output(&mut self, now: Instant) {
         if let Some(latest) = self.latest_ask {
             self.ask_at = self.ask_at.map(|at| at.max((now + self.grace).min(latest)));
         }
@@ -305,17 +305,17 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_cannot_print_yet_have_more_grace_but_not_for_ever() {
+    fn nodes_that_still_print_have_more_grace_but_not_for_ever() {
         let (mut ending, now) = plan();
-        ending.await_turns(now);
+        ending.await_output(now);
         ending.orderly(now);
-        ending.await_turns(now + GRACE);
+        ending.await_output(now + GRACE);
         assert_eq!(ending.next(), Some(now + GRACE + GRACE));
-        ending.await_turns(now + EXIT + EXIT);
+        ending.await_output(now + EXIT + EXIT);
         assert_eq!(ending.next(), Some(now + GRACE + EXIT));
         let (mut ending, now) = plan();
         ending.crash(now, 0, "crashed".into());
-        ending.await_turns(now);
+        ending.await_output(now);
         assert_eq!(ending.next(), Some(now));
     }
 

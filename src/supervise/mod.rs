@@ -9,7 +9,7 @@
 //!
 //! | in | files |
 //! |---|---|
-//! | the supervisor | `spawn` (starts the nodes), `conductor` (its loop, and the launcher's), `supervisor` (what it does there), `output` (lines), `outlet`, `ending` (deadlines), `guard` (above it) |
+//! | the supervisor | `spawn` (starts the nodes), `conductor` (its loop, and the launcher's), `supervisor` (what it does there), `output` (lines), `outlet`, `ending` (deadlines), `silence` (of their streams), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
 //! | both | `header` |
 //!
@@ -27,6 +27,7 @@ pub mod outlet;
 pub mod output;
 pub mod relay;
 pub mod signals;
+pub mod silence;
 pub mod spawn;
 pub mod supervisor;
 

@@ -56,9 +56,13 @@ impl Outlet {
         }
     }
 
-    /// Whether nodes wait until another one has ended its line.
-    pub fn is_queueing(&self) -> bool {
-        matches!(self, Outlet::Own(output) if output.is_queueing())
+    /// Whether nodes may be waiting, in the middle of what they print, for their bytes to be taken. The launcher decides when a job of
+    /// several hosts ends, so an agent need not know.
+    pub fn is_awaited(&mut self) -> bool {
+        match self {
+            Outlet::Own(output) => output.is_awaited(),
+            Outlet::Launcher(_) => false,
+        }
     }
 
     /// Whether bytes wait for a reader.

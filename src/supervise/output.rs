@@ -37,6 +37,8 @@ const COURTESY: Duration = Duration::from_secs(1);
 const MEMORY: usize = 64 << 20;
 /// The smallest and the largest share of a source. For more than 32,768 nodes even the smallest shares are more than [`MEMORY`] together.
 const SHARE: [usize; 2] = [1 << 10, 1 << 20];
+/// A node that brings so many bytes at once prints in bulk: what its pipe still takes (64 KiB) it fills before it goes on.
+const BULK: usize = 32 << 10;
 /// The number of the source that has this process's own lines.
 const OWN: i32 = -1;
 
@@ -55,6 +57,8 @@ pub struct Output {
     scratch: Vec<u8>,
     // A sink has refused bytes.
     lost: bool,
+    // A node has printed in bulk since this was asked for.
+    in_bulk: bool,
 }
 
 impl Output {
@@ -76,6 +80,7 @@ impl Output {
             first: 0,
             scratch: vec![0; 64 << 10],
             lost: false,
+            in_bulk: false,
         }
     }
 
@@ -121,6 +126,7 @@ impl Output {
     pub fn feed(&mut self, number: i32, bytes: &[u8]) {
         let Output { sources, folds, .. } = self;
         let Some(source) = sources.iter_mut().find(|source| source.number == number) else { return };
+        self.in_bulk |= bytes.len() >= BULK;
         if bytes.is_empty() { source.end() } else { source.bring(bytes, folds) }
     }
 
@@ -156,11 +162,12 @@ impl Output {
         self.sinks.iter().any(Sink::is_full)
     }
 
-    /// Whether a node cannot print any more until another one has ended its open line.
-    pub fn is_queueing(&self) -> bool {
-        let waits =
+    /// Whether a node may be waiting, in the middle of what it prints, for its bytes to be taken: by a slow reader, behind another node's
+    /// open line, or by this process, which has taken much of it since this was asked last.
+    pub fn is_awaited(&mut self) -> bool {
+        let queues =
             |source: &Source| source.room(self.share) == 0 && self.sinks[source.sink].is_busy_for(source.number);
-        self.sources.iter().any(waits)
+        std::mem::take(&mut self.in_bulk) || self.is_clogged() || self.sources.iter().any(queues)
     }
 
     /// Whether bytes wait for a reader, or for the end of another node's line.
@@ -209,7 +216,7 @@ impl Output {
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let mut any = false;
         for source in self.sources.iter_mut().filter(|source| source.pipe.is_some() && ready.contains(&source.number)) {
-            source.read(&mut self.scratch, self.share, &mut self.folds);
+            self.in_bulk |= source.read(&mut self.scratch, self.share, &mut self.folds) >= BULK;
             any = true;
         }
         self.settle();

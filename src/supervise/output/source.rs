@@ -100,15 +100,19 @@ impl Source {
         share.saturating_sub(self.held.len())
     }
 
-    /// Reads its pipe once, within its room.
-    pub fn read(&mut self, scratch: &mut [u8], share: usize, folds: &mut Folds) {
+    /// Reads its pipe once, within its room. Returns how many bytes came.
+    pub fn read(&mut self, scratch: &mut [u8], share: usize, folds: &mut Folds) -> usize {
         let room = self.room(share).min(scratch.len());
-        let Some(pipe) = self.pipe.as_mut().filter(|_| room > 0) else { return };
+        let Some(pipe) = self.pipe.as_mut().filter(|_| room > 0) else { return 0 };
         match pipe.read(&mut scratch[..room]) {
-            Ok(n @ 1..) => self.bring(&scratch[..n], folds),
+            Ok(n @ 1..) => {
+                self.bring(&scratch[..n], folds);
+                return n;
+            }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Ok(_) | Err(_) => self.end(),
         }
+        0
     }
 
     /// Takes bytes that have come.

@@ -118,6 +118,23 @@ fn whoever_feeds_more_than_a_share_is_told_to_stop_and_to_go_on() {
 }
 
 #[test]
+fn a_node_that_prints_in_bulk_or_waits_for_its_turn_is_awaited() {
+    let (mut output, now) = (nodes(2), Instant::now());
+    output.feed(0, b"a line\n");
+    assert!(!output.is_awaited(), "whoever prints a line is not in the middle of much");
+    output.feed(0, &[b'x'; BULK]);
+    assert!(output.is_awaited());
+    assert!(!output.is_awaited(), "it has not brought more since");
+    let part = "x".repeat(output.share);
+    output.feed(0, part.as_bytes());
+    output.feed(1, part.as_bytes());
+    shown(&mut output, now);
+    for _ in 0..3 {
+        assert!(output.is_awaited(), "node 1 has no room until node 0's line has ended");
+    }
+}
+
+#[test]
 fn the_memory_of_all_shares_is_bounded() {
     for nodes in [1, 32, 2048, 65_535] {
         let share = Output::of(vec![Sink::keeping()], nodes).share;

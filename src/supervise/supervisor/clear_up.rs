@@ -5,6 +5,7 @@ use super::{Supervisor, readable};
 use crate::os::family;
 use crate::supervise::conductor;
 use crate::supervise::header::Phase;
+use crate::supervise::silence::Silence;
 use std::time::{Duration, Instant};
 
 /// How long the supervisor waits for output that a process outside the job may still write. A guess.
@@ -21,17 +22,10 @@ impl Supervisor {
                  which are killed now): a wrapper must `exec` its program or `wait` for it"
             ));
         }
-        let mut give_up = Instant::now() + LINGER;
+        let mut silence = Silence::begin(LINGER);
         while self.lead.output.has_sources() || self.lead.output.is_holding() {
             let now = Instant::now();
-            if self.lead.output.has_sources() && now >= give_up {
-                if self.lead.output.give_way() {
-                    give_up = now + LINGER;
-                } else {
-                    self.lead.output.close_sources();
-                }
-                continue;
-            }
+            silence.look(now, self.lead.output.is_clogged());
             let mut set = vec![self.lead.signals()];
             set.extend(self.options.guard.as_ref().map(readable));
             let own = set.len();
@@ -40,11 +34,16 @@ impl Supervisor {
                 link.interests(&mut set);
             }
             let beat = self.link.as_ref().and_then(Link::next);
-            let dues = [self.lead.output.has_sources().then_some(give_up), self.lead.output.next(), beat];
+            let dues = [self.lead.output.has_sources().then_some(silence.until()), self.lead.output.next(), beat];
             let due = dues.into_iter().flatten().min();
             self.poll(&mut set, due.map(|at| at.saturating_duration_since(now)));
-            if self.lead.output.transfer(&set[own..]) || self.lead.output.is_clogged() || self.lead.poller.hopes() {
-                give_up = Instant::now() + LINGER;
+            let heard = self.lead.output.transfer(&set[own..]) || self.lead.poller.hopes();
+            if silence.is_over(heard) && self.lead.output.has_sources() {
+                if self.lead.output.give_way() {
+                    silence = Silence::begin(LINGER);
+                } else {
+                    self.lead.output.close_sources();
+                }
             }
             self.serve_launcher(&set);
             if set[0].revents != 0 && conductor::ends_by_signal(self) {

@@ -5,6 +5,7 @@ use super::super::matrix::Wanted;
 use super::Director;
 use super::remote::Remote;
 use gasnet_sci::supervise::conductor::{self, Hands};
+use gasnet_sci::supervise::silence::Silence;
 use std::time::{Duration, Instant};
 
 /// How long the launcher waits for what the commands that started agents may still print.
@@ -21,7 +22,7 @@ impl Director {
         self.pass_on(); // a branch ends by itself, and with it what it has started
         self.remotes.retain(Remote::is_direct);
         let until = Instant::now() + LEAVING;
-        let mut give_up = Instant::now() + LINGER;
+        let mut silence = Silence::begin(LINGER);
         for (rank, stream) in (0..self.plan.order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
             self.feed(rank, stream, &[]);
         }
@@ -33,10 +34,7 @@ impl Director {
             if now >= until {
                 self.remotes.iter_mut().for_each(Remote::end);
             }
-            if self.lead.output.has_sources() && now >= give_up && !self.remotes.iter_mut().any(Remote::is_running) {
-                self.lead.output.close_sources();
-                continue;
-            }
+            silence.look(now, self.lead.output.is_clogged());
             let mut set = vec![self.lead.signals()];
             self.lead.output.interests(&mut set);
             let due =
@@ -47,8 +45,9 @@ impl Director {
                 self.record(1); // what the reader has not taken is lost
                 return;
             }
-            if self.lead.output.transfer(&set[1..]) || self.lead.output.is_clogged() {
-                give_up = Instant::now() + LINGER;
+            let heard = self.lead.output.transfer(&set[1..]) || self.lead.poller.hopes();
+            if silence.is_over(heard) && !self.remotes.iter_mut().any(Remote::is_running) {
+                self.lead.output.close_sources();
             }
             if set[0].revents != 0 && conductor::ends_by_signal(self) {
                 self.lead.output.close_sources(); // lines that waited for more are shown; the user does not wait for a slow reader
