@@ -181,6 +181,20 @@ int deck_scatter(const void *from, void *to, size_t bytes, int root);
 /* Element by element. DECK_AND, OR and XOR take integers; DECK_BYTE counts as DECK_UINT8. */
 int deck_reduce(const void *from, void *to, int type, size_t count, int op, int root);
 
+/* ---- tasks: programs that a node starts while the job runs. They are supervised, but no nodes ---- */
+/* Places besides that of a node: the host after that of the last call; the host with the fewest nodes and tasks for its processors. */
+#define DECK_NEXT (-1)
+#define DECK_LEAST (-2)
+/* Starts n (1 to 4,096) processes of a program on the host of node place, or at DECK_NEXT or DECK_LEAST. tasks gets n numbers, by which any
+ * node may wait. All start, or none: DECK_EARG (no such program or place, or no supervisor: there is one under gasnetrun_sci, and in a job
+ * that forked its nodes), DECK_ENOMEM (no more processes); a line on stderr says why. A prog without a slash is searched for in PATH. argv
+ * ends with NULL; NULL stands for prog alone. The processes get this one's environment and directory and no input. What they print goes
+ * where the nodes' output goes. They are killed if they still run when all nodes have ended. Serves messages while it waits. */
+int deck_spawn(const char *prog, char *const argv[], int n, int place, int *tasks);
+/* Waits for the end of a task, of which any node is told once. status (or NULL) is as from waitpid(2): WIFEXITED, WTERMSIG. DECK_EARG: no
+ * such task, its end was told before, or another call waits for it. Serves messages meanwhile. */
+int deck_wait(int task, int *status);
+
 #ifdef __cplusplus
 }
 #endif

@@ -37,6 +37,8 @@ mod output;
 mod pmix;
 #[path = "launcher/suite.rs"]
 mod suite;
+#[path = "launcher/tasks.rs"]
+mod tasks;
 
 use driver::{Outcome, Start, every, expect, expect_in_one_of_three, launched, run};
 

@@ -15,6 +15,19 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
+/// The process that made the other end of a socket of this host.
+pub fn peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
+    // SAFETY: all-zero is a valid value.
+    let mut who: libc::ucred = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    let fd = socket.as_raw_fd();
+    // SAFETY: `who` has `len` writable bytes.
+    match unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut who).cast(), &mut len) } {
+        0 => Ok(who),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
 /// A set of descriptors, and what happens at them. Level-triggered, unless a descriptor was added otherwise.
 pub struct Epoll(OwnedFd);
 

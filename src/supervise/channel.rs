@@ -18,13 +18,14 @@ mod tests;
 pub use pipes::Channel;
 
 use super::header::{Half, Phase};
+use super::tasks::{Answer, Program, Refusal, Request};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::ops::RangeInclusive;
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it, in a form that stays, so that each version can
 /// say which the other is.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
@@ -177,6 +178,16 @@ pub enum Frame {
     Gone(u32, String),
     /// Agent, when its nodes have ended: bytes of a node's part of the traffic matrix; none: that was all of it.
     Part(u32, #[serde(with = "serde_bytes")] Vec<u8>),
+    /// Agent: a guest of its desk asks for this; none: it has gone.
+    Request(u64, Option<Request>),
+    /// Launcher: the answer to this guest.
+    Answer(u64, Answer),
+    /// Launcher: start so many tasks, whose numbers begin with this one.
+    Run(u32, u32, Program),
+    /// Agent: the tasks that begin with this number run, or why none does. Their streams are those of ranks behind the nodes'.
+    Ran(u32, Option<Refusal>),
+    /// Agent: a task has ended, with this status of waitpid(2).
+    Finished(u32, i32),
 }
 
 impl Frame {

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | the supervisor | `spawn` (starts the nodes), `conductor` (its loop, and the launcher's), `supervisor` (what it does there), `output` (lines), `outlet`, `ending` (deadlines), `silence` (of their streams), `guard` (above it) |
 //! | a node | `node` (what this process is), `exit`, `signals`, `debug` |
-//! | both | `header` |
+//! | both | `header`, `tasks` (programs that nodes start) |
 //!
 //! Must not know: messages, segments, GASNet calls, what is in a bulletin.
 
@@ -30,6 +30,7 @@ pub mod signals;
 pub mod silence;
 pub mod spawn;
 pub mod supervisor;
+pub mod tasks;
 
 pub use exit::{exit, fatal};
 pub use header::{Boxes, JobHeader, Phase};

@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::relay::Relay;
+use super::tasks;
 use crate::base::log;
 use libc::pollfd;
 use std::io::{self, PipeReader};
@@ -38,6 +39,17 @@ impl Outlet {
             }
         }
         Ok(Outlet::Own(Box::new(output)))
+    }
+
+    /// Takes the read ends of the stdout and stderr of a task.
+    pub(super) fn add_task(&mut self, task: u32, nodes: u32, tag: bool, pipes: [PipeReader; 2]) -> io::Result<()> {
+        for (stream, pipe) in (0..).zip(pipes) {
+            match self {
+                Outlet::Own(output) => output.add_pipe(pipe, stream.into(), tasks::tag(task, tag), false, None)?,
+                Outlet::Launcher(relay) => relay.add(nodes + task, stream, pipe)?,
+            }
+        }
+        Ok(())
     }
 
     /// Prints a line of this process's own.

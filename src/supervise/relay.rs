@@ -37,15 +37,20 @@ impl Relay {
         channel: Rc<RefCell<Channel>>,
         streams: impl Iterator<Item = (u32, [Option<PipeReader>; 2])>,
     ) -> io::Result<Relay> {
-        let mut sources = Vec::new();
+        let mut relay = Relay { channel, sources: Vec::new(), under_way: 0 };
         for (rank, pair) in streams {
             for (stream, pipe) in (0..).zip(pair) {
-                let Some(pipe) = pipe else { continue };
-                sys::set_nonblocking(pipe.as_fd())?;
-                sources.push(Source { rank, stream, pipe: File::from(OwnedFd::from(pipe)), held: false });
+                pipe.map_or(Ok(()), |pipe| relay.add(rank, stream, pipe))?;
             }
         }
-        Ok(Relay { channel, sources, under_way: 0 })
+        Ok(relay)
+    }
+
+    /// Adds a stream of a process that came later, under a number behind those of the nodes.
+    pub(super) fn add(&mut self, rank: u32, stream: u8, pipe: PipeReader) -> io::Result<()> {
+        sys::set_nonblocking(pipe.as_fd())?;
+        self.sources.push(Source { rank, stream, pipe: File::from(OwnedFd::from(pipe)), held: false });
+        Ok(())
     }
 
     /// The launcher has taken so many bytes.

@@ -17,9 +17,11 @@ use std::time::{Duration, Instant};
 mod agent;
 mod clear_up;
 mod node;
+mod tasks;
 
 pub use agent::Link;
 use node::{Inner, Supervised};
+use tasks::Tasks;
 
 /// How often the supervisor looks for nodes that have joined. Joining itself wakes no process.
 const TICK: Duration = Duration::from_millis(100);
@@ -88,7 +90,8 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     let ending = Ending::new(header.nodes(), options.exit_time);
     let lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
     let nodes = list.into_iter().map(Supervised::new).collect();
-    let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, blind: false };
+    let tasks = Tasks::open(&header);
+    let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, tasks, blind: false };
     conductor::run(&mut supervisor);
     supervisor.clear_up();
     supervisor.tell_done();
@@ -103,6 +106,7 @@ struct Supervisor {
     earlier_children: Vec<i32>,
     // In a job of several hosts: the channel to the launcher.
     link: Option<Link>,
+    tasks: Tasks,
     // The kernel tells this process nothing of the nodes.
     blind: bool,
 }
@@ -132,6 +136,7 @@ impl Hands for Supervisor {
         if let Some(link) = &self.link {
             link.interests(set);
         }
+        self.tasks.interests(set);
         let reaped = self.lead.killed_at.map(|at| at + REAPING);
         dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next)]);
     }
@@ -150,6 +155,7 @@ impl Hands for Supervisor {
         let inner_has_ended = |node: &Supervised| node.inner.as_ref().is_some_and(|inner| inner.has_ended(is_ready));
         let inner: Vec<usize> = (0..self.nodes.len()).filter(|at| inner_has_ended(&self.nodes[*at])).collect();
         inner.into_iter().for_each(|at| self.inner_ended(at));
+        self.serve_guests(polled);
         self.serve_launcher(polled);
     }
 
@@ -240,7 +246,10 @@ impl Supervisor {
             let header = self.header;
             let is_inner = |node: &Supervised| node.child_gone && node.process == Some(pid);
             let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
-            let Some(node) = of else { continue };
+            let Some(node) = of else {
+                self.task_ended(pid, status);
+                continue;
+            };
             // A node that outlives its wrapper has become a child of this process, so its end will be seen.
             node.look();
             if node.child.pid == pid && node.inner.as_ref().is_some_and(Inner::exists) {

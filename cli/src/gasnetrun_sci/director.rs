@@ -33,6 +33,7 @@ mod news;
 mod next;
 mod remote;
 mod show;
+mod tasks;
 mod tell;
 mod tree;
 
@@ -141,6 +142,7 @@ struct Director {
     registered: Option<registry::Registered>,
     // The traffic matrix, if there is to be one.
     matrix: Option<Wanted>,
+    tasks: tasks::Tasks,
 }
 
 impl Director {
@@ -152,7 +154,7 @@ impl Director {
         sys::set_plain(libc::SIGCHLD, libc::SIG_DFL);
         sys::set_plain(libc::SIGPIPE, libc::SIG_IGN);
         let order = &plan.order;
-        let tag = order.output == Destination::Here { tag: true };
+        let tag = has_tags(order);
         let mut output = Output::new(order.nodes)?;
         if !matches!(order.output, Destination::Files(_)) {
             for (rank, stream) in (0..order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
@@ -179,6 +181,7 @@ impl Director {
             joined: false,
             registered: None,
             matrix: None,
+            tasks: tasks::Tasks::default(),
         })
     }
 
@@ -256,8 +259,11 @@ impl Director {
         for (number, hold) in output.turns() {
             let (rank, stream) = node_of(number);
             let frame = Frame::Hold(rank, stream, hold);
-            let of_host = |remote: &&mut Remote| remote.state == State::Running && remote.ranks.contains(&rank);
-            self.remotes.iter_mut().filter(of_host).for_each(|remote| remote.send(&frame));
+            let home = rank.checked_sub(self.plan.order.nodes).and_then(|task| self.tasks.home(task));
+            let of_host = |(at, remote): &(usize, &mut Remote)| {
+                remote.state == State::Running && (remote.ranks.contains(&rank) || home == Some(*at))
+            };
+            self.remotes.iter_mut().enumerate().filter(of_host).for_each(|(_, remote)| remote.send(&frame));
         }
         if !output.is_clogged() {
             self.remotes.iter_mut().for_each(Remote::answer);
@@ -404,6 +410,11 @@ impl Hands for Director {
 
 fn fed(rank: u32, stream: u8) -> i32 {
     FED + rank as i32 * 2 + i32::from(stream)
+}
+
+// Whether each line begins with the number of its node.
+fn has_tags(order: &Order) -> bool {
+    order.output == Destination::Here { tag: true }
 }
 
 // The rank and the stream of such a number.

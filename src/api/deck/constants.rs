@@ -28,6 +28,9 @@ pub const DECK_LOCAL: c_int = 1;
 pub const DECK_SHARED: c_int = 2;
 pub const DECK_FIXED: c_int = 16;
 
+pub const DECK_NEXT: c_int = -1;
+pub const DECK_LEAST: c_int = -2;
+
 pub const DECK_BYTE: c_int = 1;
 pub const DECK_INT8: c_int = 2;
 pub const DECK_UINT8: c_int = 3;

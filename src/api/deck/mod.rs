@@ -7,6 +7,7 @@ pub mod constants;
 pub mod job;
 pub mod mbox;
 pub mod msg;
+pub mod task;
 pub mod thread;
 
 use self::constants::*;

@@ -3,16 +3,14 @@
 //!
 //! Must not know: what the descriptor is.
 
-#![allow(unsafe_code)] // an option of sockets
-
-use crate::os::sys;
+use crate::os::{net, sys};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
     recvmsg, sendmsg,
 };
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::{MaybeUninit, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
@@ -46,7 +44,7 @@ impl Door {
         while count > 0 {
             match self.0.accept() {
                 Ok((stream, _)) => {
-                    if is_own && credentials(&stream)?.uid == sys::effective_user() {
+                    if is_own && net::peer(stream.as_fd())?.uid == sys::effective_user() {
                         send(&stream, what.as_fd())?;
                         count -= 1;
                     }
@@ -70,7 +68,7 @@ impl Door {
 /// The call that failed, or that another process than `pid` opened this door.
 pub fn fetch(cookie: u64, pid: i32) -> io::Result<OwnedFd> {
     let stream = UnixStream::connect_addr(&address(cookie)?)?;
-    if credentials(&stream)?.pid != pid {
+    if net::peer(stream.as_fd())?.pid != pid {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another process has its socket"));
     }
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -85,18 +83,6 @@ fn is_mapped(map: &str, uid: u32) -> bool {
         Some((first..first.saturating_add(count)).contains(&uid.into()))
     };
     map.lines().any(|line| holds(line).unwrap_or(false))
-}
-
-fn credentials(stream: &UnixStream) -> io::Result<libc::ucred> {
-    // SAFETY: all-zero is a valid value.
-    let mut who: libc::ucred = unsafe { zeroed() };
-    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-    let fd = stream.as_raw_fd();
-    // SAFETY: `who` has `len` writable bytes.
-    match unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut who).cast(), &mut len) } {
-        0 => Ok(who),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn send(stream: &UnixStream, fd: BorrowedFd<'_>) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use super::super::header::HALF;
 use super::*;
+use proptest::option;
 use proptest::prelude::*;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -23,6 +24,15 @@ fn hello() -> impl Strategy<Value = Hello> {
     (any::<[u32; 4]>(), any::<u64>(), ".*", ".*").prop_map(|([channel, handoff, cpus, load], layout, library, host)| {
         Hello { channel, handoff, layout, library, host, cpus, load }
     })
+}
+
+fn program(bytes: Vec<u8>) -> Program {
+    Program {
+        file: bytes.clone(),
+        arguments: vec![bytes.clone(), bytes.clone()],
+        environment: bytes.clone(),
+        directory: bytes,
+    }
 }
 
 fn frame() -> impl Strategy<Value = Frame> {
@@ -53,6 +63,18 @@ fn frame() -> impl Strategy<Value = Frame> {
         (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Said(host, bytes)),
         (any::<u32>(), ".*").prop_map(|(host, how)| Frame::Gone(host, how)),
         (any::<u32>(), bytes()).prop_map(|(rank, bytes)| Frame::Part(rank, bytes)),
+        (any::<u64>(), option::of(any::<u32>().prop_map(Request::Await))).prop_map(|(g, r)| Frame::Request(g, r)),
+        (any::<u64>(), bytes(), any::<u32>(), any::<i32>()).prop_map(|(guest, bytes, count, place)| {
+            Frame::Request(guest, Some(Request::Start(program(bytes), count, place)))
+        }),
+        (any::<u64>(), any::<i32>()).prop_map(|(guest, status)| Frame::Answer(guest, Answer::Ended(status))),
+        (any::<u32>(), any::<u32>(), bytes()).prop_map(|(first, count, bytes)| Frame::Run(
+            first,
+            count,
+            program(bytes)
+        )),
+        (any::<u32>(), option::of(".*".prop_map(Refusal::Resource))).prop_map(|(first, why)| Frame::Ran(first, why)),
+        (any::<u32>(), any::<i32>()).prop_map(|(task, status)| Frame::Finished(task, status)),
         (any::<u32>(), 0..2u8, any::<bool>()).prop_map(|(rank, stream, hold)| Frame::Hold(rank, stream, hold)),
     ]
 }

@@ -81,7 +81,7 @@ impl Link {
         std::thread::Builder::new().name("fences".into()).stack_size(64 << 10).spawn(listen).map(drop)
     }
 
-    fn send(&self, frame: &Frame) {
+    pub(super) fn send(&self, frame: &Frame) {
         self.channel.borrow_mut().send(frame);
     }
 
@@ -202,6 +202,11 @@ impl Supervisor {
                 conductor::ask(self);
             }
             Frame::Kill => conductor::kill(self),
+            Frame::Answer(guest, answer) => self.tasks.answer(guest, &answer),
+            Frame::Run(first, count, program) => {
+                let refusal = self.run_tasks(first, count, &program).err();
+                self.link.iter().for_each(|link| link.send(&Frame::Ran(first, refusal.clone())));
+            }
             _ => {} // a beat, or what launchers do not say
         }
     }

@@ -23,7 +23,8 @@ impl Director {
         self.remotes.retain(Remote::is_direct);
         let until = Instant::now() + LEAVING;
         let mut silence = Silence::begin(LINGER);
-        for (rank, stream) in (0..self.plan.order.nodes).flat_map(|rank| [(rank, 0), (rank, 1)]) {
+        for (rank, stream) in (0..self.plan.order.nodes + self.tasks.all().end).flat_map(|rank| [(rank, 0), (rank, 1)])
+        {
             self.feed(rank, stream, &[]);
         }
         while self.lead.output.has_sources()

@@ -98,7 +98,9 @@ impl Director {
 
     fn abandon(&mut self, at: usize) {
         self.remotes[at].abandon();
-        for rank in self.remotes[at].ranks.clone() {
+        let tasks =
+            self.tasks.all().filter(|task| self.tasks.is_at(at, *task)).map(|task| self.plan.order.nodes + task);
+        for rank in self.remotes[at].ranks.iter().copied().chain(tasks).collect::<Vec<u32>>() {
             [0, 1].into_iter().for_each(|stream| self.feed(rank, stream, &[]));
         }
     }
@@ -108,13 +110,15 @@ impl Director {
         let state = self.remotes[at].state;
         let Some(frame) = self.take_of_branch(at, frame) else { return };
         let is_own = |rank: u32| self.remotes[at].ranks.contains(&rank);
+        let nodes = self.plan.order.nodes;
+        let is_task_here = |rank: u32| rank.checked_sub(nodes).is_some_and(|task| self.tasks.is_at(at, task));
         match (frame, state) {
             (Frame::Hello(hello), State::Starting) => self.greeted(at, hello),
             (Frame::Beat, _) => {}
             (Frame::Load(load), _) => {
                 self.remotes[at].hello.iter_mut().for_each(|hello| hello.load = load);
             }
-            (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) => {
+            (Frame::Output(rank, stream, bytes), State::Running) if is_own(rank) || is_task_here(rank) => {
                 self.remotes[at].took(bytes.len());
                 self.feed(rank, stream, &bytes);
             }
@@ -151,6 +155,11 @@ impl Director {
             (Frame::Signal(signal), State::Running) => conductor::signalled(self, signal, false),
             (Frame::Part(rank, bytes), State::Running) if is_own(rank) => {
                 self.matrix.iter_mut().for_each(|matrix| matrix.bring(rank, &bytes));
+            }
+            (Frame::Request(guest, request), State::Running) => self.requested(at, guest, request),
+            (Frame::Ran(first, refusal), State::Running) if self.tasks.is_at(at, first) => self.ran(first, refusal),
+            (Frame::Finished(task, status), State::Running) if self.tasks.is_at(at, task) => {
+                self.finished(task, status)
             }
             (Frame::Done(code), State::Running) => {
                 if let Some(code) = code {

@@ -1,0 +1,154 @@
+//! Where a supervisor hears the nodes of its host: a socket without a name in the file system, and a connection for each call that waits.
+//!
+//! A message is its length (four bytes, little-endian) and so many bytes as postcard writes them. Only processes of the same user are
+//! heard. Such a process could do to the supervisor whatever it likes anyway. Must not know: tasks.
+
+use super::{Answer, Request};
+use crate::os::{net, sys};
+use crate::supervise::channel::{LONGEST, read};
+use crate::supervise::header::JobHeader;
+use libc::pollfd;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+/// The address of the supervisor of this host. The cookie in it is known to the job alone.
+pub(super) fn address(header: &JobHeader) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("gasnet-sci-tasks-{:016x}-{}", header.cookie(), header.host()))
+}
+
+/// A message in its form on the connection.
+pub(super) fn framed(message: &impl serde::Serialize) -> Vec<u8> {
+    // Every value has an encoding: there are no maps, and no sequences of unknown length.
+    let body = postcard::to_stdvec(message).unwrap_or_default();
+    [&(body.len() as u32).to_le_bytes()[..], &body].concat()
+}
+
+/// The message at the beginning of `bytes`, if all of it has come. It takes all of them, since each side waits for the other.
+///
+/// # Errors
+/// It is none.
+pub(super) fn message<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ()> {
+    let Some((head, body)) = bytes.split_first_chunk() else { return Ok(None) };
+    let len = u32::from_le_bytes(*head) as usize;
+    match body.len() {
+        _ if len > LONGEST => Err(()),
+        got if got < len => Ok(None),
+        _ => read(body).map(Some).ok_or(()),
+    }
+}
+
+struct Guest {
+    number: u64,
+    stream: UnixStream,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+/// What the desk has heard of the guest with this number.
+pub enum Heard {
+    /// It asks for this.
+    Request(u64, Request),
+    /// It has gone.
+    Left(u64),
+}
+
+/// The desk of a supervisor.
+pub struct Desk {
+    listener: UnixListener,
+    guests: Vec<Guest>,
+    next: u64,
+}
+
+impl Desk {
+    /// The desk of the supervisor of this job on this host.
+    ///
+    /// # Errors
+    /// Those of bind(2) and listen(2).
+    pub fn open(header: &JobHeader) -> io::Result<Desk> {
+        let listener = UnixListener::bind_addr(&address(header)?)?;
+        listener.set_nonblocking(true)?;
+        Ok(Desk { listener, guests: Vec::new(), next: 0 })
+    }
+
+    /// Adds what to poll for now.
+    pub fn interests(&self, set: &mut Vec<pollfd>) {
+        set.push(pollfd { fd: self.listener.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        set.extend(self.guests.iter().map(|guest| {
+            let events = if guest.output.is_empty() { libc::POLLIN } else { libc::POLLOUT };
+            pollfd { fd: guest.stream.as_raw_fd(), events, revents: 0 }
+        }));
+    }
+
+    /// Takes what poll(2) found.
+    pub fn serve(&mut self, polled: &[pollfd]) -> Vec<Heard> {
+        let is_ready = |fd: i32| polled.iter().any(|entry| entry.fd == fd && entry.revents != 0);
+        let mut heard = Vec::new();
+        self.guests.retain_mut(|guest| {
+            if !is_ready(guest.stream.as_raw_fd()) {
+                return true;
+            }
+            let stays = guest.hear(&mut heard).is_ok();
+            if !stays {
+                heard.push(Heard::Left(guest.number));
+            }
+            stays
+        });
+        while is_ready(self.listener.as_raw_fd())
+            && let Ok((stream, _)) = self.listener.accept()
+        {
+            let is_own = net::peer(stream.as_fd()).is_ok_and(|peer| peer.uid == sys::effective_user());
+            if is_own && stream.set_nonblocking(true).is_ok() {
+                self.guests.push(Guest { number: self.next, stream, input: Vec::new(), output: Vec::new() });
+                self.next += 1;
+            }
+        }
+        heard
+    }
+
+    /// Tells a guest, if it is still there.
+    pub fn answer(&mut self, number: u64, answer: &Answer) {
+        if let Some(guest) = self.guests.iter_mut().find(|guest| guest.number == number) {
+            guest.output.extend(framed(answer));
+            let _ = guest.flush(); // that it has gone is heard later
+        }
+    }
+}
+
+impl Guest {
+    // An error: it has gone, or says what nobody says.
+    fn hear(&mut self, heard: &mut Vec<Heard>) -> Result<(), ()> {
+        self.flush().map_err(drop)?;
+        let mut piece = [0; 4096];
+        loop {
+            match (&self.stream).read(&mut piece) {
+                Ok(0) => return Err(()),
+                Ok(n) => self.input.extend_from_slice(&piece[..n]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return Err(()),
+            }
+            if self.input.len() > LONGEST + 4 {
+                return Err(());
+            }
+        }
+        if let Some(request) = message(&self.input)? {
+            self.input.clear();
+            heard.push(Heard::Request(self.number, request));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while !self.output.is_empty() {
+            match (&self.stream).write(&self.output) {
+                Ok(n) => drop(self.output.drain(..n)),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
