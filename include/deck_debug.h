@@ -167,6 +167,14 @@ static inline int deck_mbox_fd_at(const char *file, int line, deck_mbox_t mbox) 
   gasneti_sci_check("deck_mbox_fd", file, line, 1);
   return deck_mbox_fd(mbox);
 }
+static inline int deck_spawn_at(const char *file, int line, const char *prog, char *const argv[], int n, int place, int *tasks) {
+  gasneti_sci_check("deck_spawn", file, line, 1);
+  return deck_spawn(prog, argv, n, place, tasks);
+}
+static inline int deck_wait_at(const char *file, int line, int task, int *status) {
+  gasneti_sci_check("deck_wait", file, line, 1);
+  return deck_wait(task, status);
+}
 static inline int deck_barrier_at(const char *file, int line) {
   gasneti_sci_check("deck_barrier", file, line, 1);
   return deck_barrier();
@@ -229,6 +237,8 @@ static inline int deck_reduce_at(const char *file, int line, const void *from, v
 #define deck_mbox_select(...) deck_mbox_select_at(__FILE__, __LINE__, __VA_ARGS__)
 #define deck_mbox_pending(...) deck_mbox_pending_at(__FILE__, __LINE__, __VA_ARGS__)
 #define deck_mbox_fd(...) deck_mbox_fd_at(__FILE__, __LINE__, __VA_ARGS__)
+#define deck_spawn(...) deck_spawn_at(__FILE__, __LINE__, __VA_ARGS__)
+#define deck_wait(...) deck_wait_at(__FILE__, __LINE__, __VA_ARGS__)
 #define deck_barrier() deck_barrier_at(__FILE__, __LINE__)
 #define deck_bcast(...) deck_bcast_at(__FILE__, __LINE__, __VA_ARGS__)
 #define deck_gather(...) deck_gather_at(__FILE__, __LINE__, __VA_ARGS__)
