@@ -33,12 +33,14 @@ mod news;
 mod next;
 mod remote;
 mod show;
+mod task_list;
 mod tasks;
 mod tell;
 mod tree;
 
 use input::Input;
 pub use remote::AGENT;
+use task_list::Tasks;
 /// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
 const AT_ONCE: usize = 16;
 /// How long after the killing of all nodes an agent may take to end. The agent itself gives up after as long.
@@ -142,7 +144,7 @@ struct Director {
     registered: Option<registry::Registered>,
     // The traffic matrix, if there is to be one.
     matrix: Option<Wanted>,
-    tasks: tasks::Tasks,
+    tasks: Tasks,
 }
 
 impl Director {
@@ -181,7 +183,7 @@ impl Director {
             joined: false,
             registered: None,
             matrix: None,
-            tasks: tasks::Tasks::default(),
+            tasks: Tasks::default(),
         })
     }
 

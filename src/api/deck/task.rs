@@ -9,6 +9,7 @@ use crate::supervise::node;
 use crate::supervise::tasks::{self, Answer, Refusal, Request, guest};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::io::ErrorKind;
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -42,9 +43,12 @@ pub unsafe extern "C" fn deck_spawn(
         if !is_place {
             return wrong(format!("place {place} is no node, DECK_NEXT or DECK_LEAST: the job has {nodes} nodes"));
         }
-        // SAFETY: as the caller promises.
-        let (name, mut arguments, environment) =
-            unsafe { (CStr::from_ptr(prog).to_bytes(), list(argv.cast()), list(environ)) };
+        // SAFETY: a C string, as the caller promises.
+        let name = unsafe { CStr::from_ptr(prog) }.to_bytes();
+        // SAFETY: NULL or such a list, as the caller promises.
+        let mut arguments = unsafe { list(argv.cast()) };
+        // SAFETY: the list of the C library, which no thread changes.
+        let environment = unsafe { list(environ) };
         if arguments.is_empty() {
             arguments.push(name.to_vec());
         }
@@ -53,8 +57,12 @@ pub unsafe extern "C" fn deck_spawn(
         let request = Request::Start(program.map_err(Failure::argument)?, count, place);
         match ask(&request)? {
             Answer::Started(first) => {
-                // SAFETY: as the caller promises.
-                (0..count).for_each(|at| unsafe { numbers.add(at as usize).write((first + at) as c_int) });
+                // SAFETY: writable for so many numbers, as the caller promises.
+                let numbers =
+                    unsafe { std::slice::from_raw_parts_mut(numbers.cast::<MaybeUninit<c_int>>(), count as usize) };
+                for (number, task) in numbers.iter_mut().zip(first..) {
+                    number.write(task as c_int);
+                }
                 Ok(())
             }
             answer => refused(answer),
@@ -88,11 +96,17 @@ pub unsafe extern "C" fn deck_wait(task: c_int, result: *mut c_int) -> c_int {
 ///
 /// # Safety
 /// NULL, or such a list.
-unsafe fn list(at: *const *const c_char) -> Vec<Vec<u8>> {
-    // SAFETY: as the caller promises; nothing is read behind the NULL.
-    let entry = |i: usize| unsafe { at.as_ref().and_then(|first| (&raw const *first).add(i).read().as_ref()) };
-    // SAFETY: a C string.
-    (0..).map_while(entry).map(|text| unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()).collect()
+unsafe fn list(mut at: *const *const c_char) -> Vec<Vec<u8>> {
+    let mut list = Vec::new();
+    // SAFETY: NULL, or the next entry of such a list.
+    while let Some(entry) = unsafe { at.as_ref() }
+        && !entry.is_null()
+    {
+        // SAFETY: a C string.
+        list.push(unsafe { CStr::from_ptr(*entry) }.to_bytes().to_vec());
+        at = at.wrapping_add(1);
+    }
+    list
 }
 
 // Messages are served meanwhile.

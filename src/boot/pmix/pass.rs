@@ -107,6 +107,7 @@ fn receive(stream: &UnixStream) -> io::Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_descriptor_comes_through_and_nothing_else_is_taken_for_one() {

@@ -1,43 +1,11 @@
 //! The launcher decides where the tasks of a job run, numbers them, and tells nodes how they have ended (`supervise::tasks`).
 
 use super::remote::State;
+use super::task_list::Guest;
 use super::{Director, fed, has_tags};
 use gasnet_sci::supervise::channel::Frame;
 use gasnet_sci::supervise::outlet::Outlet;
-use gasnet_sci::supervise::tasks::{self, Answer, LEAST, Ledger, NEXT, Program, Refusal, Request};
-use std::collections::BTreeMap;
-
-/// A node's call: its host, and its number at the desk there.
-type Guest = (usize, u64);
-
-/// What the launcher knows of tasks.
-#[derive(Default)]
-pub(super) struct Tasks {
-    ledger: Ledger<Guest>,
-    // The host of each task, and whether it runs.
-    homes: BTreeMap<u32, (usize, bool)>,
-    // The requests that hosts are carrying out, by their first task: who asked, and for how many.
-    under_way: BTreeMap<u32, (Guest, u32)>,
-    // The host that was used last.
-    last: Option<usize>,
-}
-
-impl Tasks {
-    /// Whether a task is one of this host's.
-    pub(super) fn is_at(&self, at: usize, task: u32) -> bool {
-        self.home(task) == Some(at)
-    }
-
-    /// The numbers of all tasks so far.
-    pub(super) fn all(&self) -> std::ops::Range<u32> {
-        0..self.ledger.given()
-    }
-
-    /// The host of a task.
-    pub(super) fn home(&self, task: u32) -> Option<usize> {
-        self.homes.get(&task).map(|(at, _)| *at)
-    }
-}
+use gasnet_sci::supervise::tasks::{self, Answer, LEAST, NEXT, Program, Refusal, Request};
 
 impl Director {
     /// A node asks for something; nothing: it has gone.
