@@ -15,7 +15,7 @@
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
 //!    rank waits for it. The acceptor decides, once the connector has proved itself.
 //! 2. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
-//! 3. Locks are taken in this order: `receiving`, a link, the contact of its peer, `newcomers` or `losses`.
+//! 3. Locks are taken in this order: `receiving`, a link, the contact of its peer, `newcomers`, `losses` or `who`.
 //! 4. A link that ended never comes back. What is sent to it goes nowhere, because the job is about to end.
 //!
 //! Must not know: what frames say, who is a peer's host.
