@@ -224,7 +224,7 @@ pub fn all<W: Wire>(pair: &Pair<W>) {
     assert!(pair.nodes.iter().all(|node| node.writes.lock().is_empty()), "each write that had a place is over");
 }
 
-/// Of a wire that was asked to protect what goes, as of one that cannot: its name says which.
+/// What a wire says of itself fits together, also if it is one around another.
 pub fn what_it_says_of_itself_agrees<W: Wire>(pair: &Pair<W>) {
     for Node { wire, .. } in &pair.nodes {
         let is_protected = wire.name().contains("protected");
