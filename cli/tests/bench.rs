@@ -14,7 +14,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 /// Rows of the table of targets: section, beginning of the operation, who, nodes, bytes, target.
-const TARGETS: [(&str, &str, &str, u64, u64, f64); 93] = [
+const TARGETS: [(&str, &str, &str, u64, u64, f64); 98] = [
     ("am", "short request-reply round trip", "native", 2, 0, 1.15),
     ("am", "short request-request round trip", "native", 2, 0, 1.25),
     ("am", "short flood, one way", "native", 2, 0, 0.13),
@@ -99,6 +99,11 @@ const TARGETS: [(&str, &str, &str, u64, u64, f64); 93] = [
     ("hosts", "short request-reply round trip, two hosts, udp", "native", 2, 0, 1.25),
     ("hosts", "long flood, one way, two hosts, udp", "native", 2, 64 << 10, 0.9),
     ("hosts", "raw TCP as iperf3 sends, two hosts, tcp", "limit", 2, 128 << 10, f64::NAN),
+    ("hosts", "bare UDP by plain sendmmsg, two hosts, udp", "limit", 2, 128 << 10, f64::NAN),
+    ("hosts", "short request-reply round trip, two hosts, tcp, protected", "native", 2, 0, f64::NAN),
+    ("hosts", "put nb bandwidth, two hosts, tcp, protected", "native", 2, 1 << 20, f64::NAN),
+    ("hosts", "long flood, one way, two hosts, udp, protected", "native", 2, 64 << 10, f64::NAN),
+    ("hosts", "mail box give beside post, two hosts, udp, protected", "native", 2, 1 << 20, 0.95),
     ("limit", "bare UDP round trip", "limit", 2, 8, f64::NAN),
     ("limit", "bare UDP stream", "limit", 2, 64 << 10, f64::NAN),
     ("hosts", "barrier, two hosts", "native", 4, 0, f64::NAN),

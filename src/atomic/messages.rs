@@ -43,15 +43,15 @@ pub fn request<A: Adapter>(
 ) -> Result<(), Error> {
     let Operation { kind, verb, x, y } = operation;
     let to = fetch.0 as usize;
-    let seal = Table::get().seal(c.id, to, kind.bytes());
-    let ids = u64::from(c.id.bits()) | u64::from(seal) << 32;
+    let stamp = Table::get().stamp(c.id, to, kind.bytes());
+    let ids = u64::from(c.id.bits()) | u64::from(stamp) << 32;
     let fetches = if fetch.0.is_null() { 0 } else { FETCHES };
     let codes = verb as u32 | (kind as u32) << 8 | fetches;
     c.op.start();
     am.request_short(node, ATOMIC, Args::of(&[address as u64, x, y, to as u64, ids, u64::from(codes)], 11))
 }
 
-/// At the target. `to`: where the initiator wants the old value; `ids`: its operation and the seal.
+/// At the target. `to`: where the initiator wants the old value; `ids`: its operation and the stamp.
 fn serve<A: Adapter>(
     am: &Am<A>,
     token: &Token,

@@ -13,10 +13,8 @@ use crate::sci::adapter::{Counter, Readable};
 use crate::sci::far::Far;
 use crate::sci::far::apply::Rule;
 use crate::sci::far::remote::FarMap;
+use crate::sci::far::wire::HEAP;
 use std::sync::Arc;
-
-/// The area of wires that is the heap.
-const AREA: usize = 1;
 
 /// Heaps of nodes of other hosts.
 struct FarHeaps<F> {
@@ -66,7 +64,7 @@ pub unsafe fn open<M: LocalMap>(
     let places = writable.clone();
     far.admit(DECK, map.clone(), Box::new(places));
     // SAFETY: the caller's promise.
-    match unsafe { far.wire().set_area(AREA, map.ptr(0), len) } {
+    match unsafe { far.wire().set_area(HEAP, map.ptr(0), len) } {
         Ok(()) => (network, Some(writable)),
         Err(why) => {
             log::advise(&format!("messages that nodes of other hosts give are copied here: {why}"));

@@ -180,6 +180,9 @@ fn turn(hands: &mut impl Hands) {
     }
     let lead = hands.lead();
     lead.output.transfer(&set);
+    if lead.output.stands_still() {
+        lead.ending.put_off_latest(now.elapsed());
+    }
     if lead.output.is_awaited() {
         lead.ending.await_output(Instant::now());
     }

@@ -169,8 +169,13 @@ impl Ending {
         }
     }
 
+    /// The reader of the nodes' output has taken nothing for `time`, which does not count for how long they may print.
+    pub fn put_off_latest(&mut self, time: Duration) {
+        self.latest_ask = self.latest_ask.map(|at| at + time);
+    }
+
     /// Puts off the asking after an orderly exit, because nodes are in the middle of what they print, and a node that is asked then loses
-    /// the rest. Not for ever: a node may print for as long as it runs.
+    /// the rest. Not for ever: a node may print for as long as it runs, and somebody reads.
     pub fn await_output(&mut self, now: Instant) {
         if let Some(latest) = self.latest_ask {
             self.ask_at = self.ask_at.map(|at| at.max((now + self.grace).min(latest)));
@@ -313,6 +318,9 @@ mod tests {
         assert_eq!(ending.next(), Some(now + GRACE + GRACE));
         ending.await_output(now + EXIT + EXIT);
         assert_eq!(ending.next(), Some(now + GRACE + EXIT));
+        ending.put_off_latest(EXIT); // the reader has stood still
+        ending.await_output(now + EXIT + EXIT);
+        assert_eq!(ending.next(), Some(now + GRACE + EXIT + EXIT));
         let (mut ending, now) = plan();
         ending.crash(now, 0, "crashed".into());
         ending.await_output(now);

@@ -68,6 +68,14 @@ impl Outlet {
         }
     }
 
+    /// Whether the nodes wait for a reader that has taken nothing since this was asked last. An agent need not know, as below.
+    pub fn stands_still(&mut self) -> bool {
+        match self {
+            Outlet::Own(output) => output.stands_still(),
+            Outlet::Launcher(_) => false,
+        }
+    }
+
     /// Whether nodes may be waiting, in the middle of what they print, for their bytes to be taken. The launcher decides when a job of
     /// several hosts ends, so an agent need not know.
     pub fn is_awaited(&mut self) -> bool {

@@ -162,6 +162,12 @@ impl Output {
         self.sinks.iter().any(Sink::is_full)
     }
 
+    /// Whether the nodes wait for a reader that has taken nothing since this was asked last.
+    pub fn stands_still(&mut self) -> bool {
+        let has_moved = self.sinks.iter_mut().fold(false, |any, sink| std::mem::take(&mut sink.has_moved) | any);
+        !has_moved && self.is_clogged()
+    }
+
     /// Whether a node may be waiting, in the middle of what it prints, for its bytes to be taken: by a slow reader, behind another node's
     /// open line, or by this process, which has taken much of it since this was asked last.
     pub fn is_awaited(&mut self) -> bool {

@@ -29,14 +29,14 @@ use crate::sci::Adapter;
 
 /// Registers the handlers of the engine's messages.
 pub fn register<A: Adapter>(library: &mut Library<Am<A>>) {
-    let asked = |to: u64, ids: u64| Asked { to: to as usize, id: low(ids), seal: high(ids) };
+    let asked = |to: u64, ids: u64| Asked { to: to as usize, id: low(ids), stamp: high(ids) };
     library.on(RMA_PUT, |am, token, [id], _| on_put(am, token, low(id)));
     library.on(RMA_PUT_WORD, |am, token, [address, value, ids], _| {
         on_put_word(am, token, address as usize, value, high(ids) as usize, low(ids))
     });
     for (index, long) in [(RMA_GET, false), (RMA_GET_LONG, true)] {
-        library.on(index, move |am, token, [from, to, ids, seal], _| {
-            let asked = Asked { to: to as usize, id: low(ids), seal: low(seal) };
+        library.on(index, move |am, token, [from, to, ids, stamp], _| {
+            let asked = Asked { to: to as usize, id: low(ids), stamp: low(stamp) };
             on_get(am, token, long, from as usize, high(ids) as usize, asked)
         });
     }
@@ -95,8 +95,8 @@ pub fn get<A: Adapter>(am: &Am<A>, node: u32, address: usize, to: Landing, c: Co
         c.op.start();
         let to = piece.ptr() as usize;
         let ids = u64::from(c.id.bits()) | (piece.len() as u64) << 32;
-        let seal = Table::get().seal(c.id, to, piece.len());
-        am.request_short(node, handler, Args::of(&[word(address + at), word(to), ids, u64::from(seal)], 7))?;
+        let stamp = Table::get().stamp(c.id, to, piece.len());
+        am.request_short(node, handler, Args::of(&[word(address + at), word(to), ids, u64::from(stamp)], 7))?;
         at += piece.len();
     }
     Ok(())
@@ -148,8 +148,8 @@ pub struct Asked {
     pub to: usize,
     /// The operation's number.
     pub id: u32,
-    /// [`Table::seal`] of both and the length.
-    pub seal: u32,
+    /// [`Table::stamp`] of both and the length.
+    pub stamp: u32,
 }
 
 /// At the target of a get of `len` bytes at `from`; `long`: by a Long.
@@ -164,7 +164,7 @@ pub fn on_get<A: Adapter>(
     check_own(am, token, from, len);
     // SAFETY: the source lies in this node's segment; in EVERYTHING the initiator's client promises that it is readable.
     let source = unsafe { Source::new(from as *const u8, len) };
-    let ids = u64::from(asked.id) | u64::from(asked.seal) << 32;
+    let ids = u64::from(asked.id) | u64::from(asked.stamp) << 32;
     if long {
         return am.reply_long(token, RMA_LANDED, source, asked.to, Args::of(&[ids], 2));
     }
@@ -199,7 +199,7 @@ fn check_own<A: Adapter>(am: &Am<A>, token: &Token, address: usize, len: usize) 
 /// At the initiator: bytes of a get.
 pub fn on_arrived(bytes: Source, asked: Asked, source: u32) {
     check_asked(bytes.len(), asked, source);
-    // SAFETY: the seal says that our own request wanted them there; writable until the operation is done.
+    // SAFETY: the stamp says that our own request wanted them there; writable until the operation is done.
     unsafe { bytes.move_to(asked.to as *mut u8) };
     on_done(asked.id, source);
 }
@@ -221,7 +221,7 @@ pub fn on_landed(len: usize, asked: Asked, source: u32) {
 
 fn check_asked(len: usize, asked: Asked, source: u32) {
     let expected = Table::get().op(OpId::from_bits(asked.id)).is_some_and(Op::expects);
-    if !expected || Table::get().seal(OpId::from_bits(asked.id), asked.to, len) != asked.seal {
+    if !expected || Table::get().stamp(OpId::from_bits(asked.id), asked.to, len) != asked.stamp {
         corrupt(source, "answer to a get that was not asked for");
     }
 }

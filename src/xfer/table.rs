@@ -36,7 +36,7 @@ pub struct Table {
     empty: Mutex<Vec<&'static Home>>,
     /// Events outlive the threads that started them (`home`, rule 2).
     outlive: fixed::AtomicBool,
-    /// The key of [`Table::seal`].
+    /// The key of [`Table::stamp`].
     key: [u64; 2],
 }
 
@@ -77,7 +77,7 @@ impl Table {
     /// A number that goes out with a get of `len` bytes to `to` and comes back with them. An answer can write only memory that
     /// was asked for, although the address makes the round trip. The op can't hold it, since an implicit one has any number of
     /// gets in flight.
-    pub fn seal(&self, id: OpId, to: usize, len: usize) -> u32 {
+    pub fn stamp(&self, id: OpId, to: usize, len: usize) -> u32 {
         // A folded product with a secret, so that damaged bits do not fit by chance. It is no protection against a peer that
         // computes it on purpose: such a peer may write any word of ours anyway.
         let what = u64::from(id.0) << 32 ^ len as u64;
@@ -151,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_is_of_one_place_length_and_operation() {
+    fn a_stamp_is_of_one_place_length_and_operation() {
         let table = Table::get();
-        let seal = table.seal(OpId(3), 0x1000, 64);
-        assert_eq!(table.seal(OpId(3), 0x1000, 64), seal);
+        let stamp = table.stamp(OpId(3), 0x1000, 64);
+        assert_eq!(table.stamp(OpId(3), 0x1000, 64), stamp);
         for (id, to, len) in [(4, 0x1000, 64), (3, 0x1001, 64), (3, 0x1000, 65), (3, 0x1000 | 1 << 40, 64)] {
-            assert_ne!(table.seal(OpId(id), to, len), seal, "{id} {to:#x} {len}");
+            assert_ne!(table.stamp(OpId(id), to, len), stamp, "{id} {to:#x} {len}");
         }
     }
 }

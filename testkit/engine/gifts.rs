@@ -9,7 +9,7 @@ use crate::deck::engine::{Handle, Tables};
 use crate::deck::message::{Message, Storage};
 use crate::deck::owner::Credit;
 use crate::deck::{Failure, LINE_MOST, Until};
-use crate::sci::far::wire::{Kept, Sink, offset_in};
+use crate::sci::far::wire::{HEAP as HEAP_AREA, Kept, Sink, offset_in};
 use crate::testkit::party::{Options, Party, letter, lie, pattern, plan_lie, write};
 use crate::testkit::shipping::Apart;
 use crate::testkit::world::{Shape, Steady, Watchdog};
@@ -229,7 +229,7 @@ fn no_node_of_another_host_gives_a_place_back() {
 #[test]
 fn a_place_becomes_no_message_while_a_write_is_under_way() {
     let _watch = Watchdog::start();
-    let at = offset_in(1, 0);
+    let at = offset_in(HEAP_AREA, 0);
     for is_over in [false, true] {
         let party = party(2);
         let (own, _) = with_place(&party);
@@ -264,7 +264,13 @@ fn no_peer_writes_beside_its_places() {
         with_place(&party);
         // SAFETY: the bytes live as long as the test.
         let write = unsafe {
-            party.adapters()[node].far().wire().write(0, offset_in(1, at), (bytes.as_ptr(), len), Kept::UntilDone, None)
+            party.adapters()[node].far().wire().write(
+                0,
+                offset_in(HEAP_AREA, at),
+                (bytes.as_ptr(), len),
+                Kept::UntilDone,
+                None,
+            )
         };
         assert_eq!(write, Ok(true));
         party.carry();

@@ -91,7 +91,11 @@ impl<M: LocalMap> Sink for Node<M> {
         self.0.regions.place(REGIONS[0], peer, usize::try_from(offset).ok()?, len)
     }
 
+    fn written(&self, _: u64) {}
+
     fn lost(&self, _: u32, _: &Lost) {}
+
+    fn left(&self, _: u32) {}
 }
 
 /// Two ends of a connection. A pair of sockets of this host has no ports that could run out.

@@ -159,7 +159,7 @@ fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     let (id, op) = home::take().unwrap();
     let mut landing = [0u8; 2 * LEN];
     let to = landing.as_mut_ptr();
-    let asked = Asked { to: to.addr(), id: id.bits(), seal: table::Table::get().seal(id, to.addr(), LEN) };
+    let asked = Asked { to: to.addr(), id: id.bits(), stamp: table::Table::get().stamp(id, to.addr(), LEN) };
     let refused = |len: usize, asked: Asked| {
         let end = catch(|| reference::on_landed(len, asked, 1));
         assert!(end.as_ref().is_err_and(|end| end.contains("was not asked for")), "{end:?}");
@@ -173,7 +173,7 @@ fn an_answer_to_a_get_is_taken_once_as_it_was_asked_for() {
     act(&seats[0], 0, start).unwrap();
     refused(LEN + 1, asked);
     refused(LEN, Asked { to: asked.to + 1, ..asked });
-    refused(LEN, Asked { seal: asked.seal ^ 1, ..asked });
+    refused(LEN, Asked { stamp: asked.stamp ^ 1, ..asked });
     refused(LEN, Asked { id: u32::MAX, ..asked });
     assert!(!op.is_done());
     act(&seats[1], 0, |seat| seat.node.am.poll()).unwrap();

@@ -18,9 +18,11 @@ impl Sink for Segment {
         let at = self.0.as_ptr().wrapping_add(offset as usize).cast_mut();
         (offset as usize + len <= self.0.len()).then_some(at)
     }
+    fn written(&self, _: u64) {}
     fn lost(&self, _: u32, why: &Lost) {
         panic!("{why:?}");
     }
+    fn left(&self, _: u32) {}
 }
 
 pub struct Ours {

@@ -59,6 +59,16 @@ fn what_a_node_prints_when_another_has_left_is_waited_for() {
 }
 
 #[test]
+fn a_reader_that_stands_still_costs_no_node_its_output() {
+    // For longer than that second and the exit timeout together.
+    for start in every(2, "join attach fence @0:exit:0 long:5 exit:0") {
+        let start = start.with_env("GASNET_EXITTIMEOUT", "0.5").with_reader_that_waits(Duration::from_millis(2500));
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.out.len()), (0, 5 << 20), "{}", outcome.err);
+    }
+}
+
+#[test]
 fn process_that_holds_a_stream_does_not_hold_up_the_end() {
     let outcome = run(Start::launcher(&["-n", "2", "sh", "-c", "sleep 60 & echo done"]));
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\ndone\n"));

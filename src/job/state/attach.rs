@@ -13,6 +13,7 @@ use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
 use crate::peers::table::{PeerSegment, Way};
+use crate::sci::far::wire;
 use crate::sci::{Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
@@ -284,7 +285,7 @@ impl Job {
     fn keep(&self, (segment, map): Own) {
         if let Some(far) = self.adapter.far() {
             // SAFETY: the segment stays mapped as long as the job, which is never freed.
-            let _ = unsafe { far.wire().set_area(0, map.ptr(0), map.len()) }; // where that fails, peers are lost, which ends the job
+            let _ = unsafe { far.wire().set_area(wire::SEGMENT, map.ptr(0), map.len()) }; // where that fails, peers are lost, which ends the job
             far.admit(PAYLOAD, map.clone(), Box::new(|_, _, _| true));
         }
         assert!(self.kept.set((segment, map)).is_ok(), "attached once");

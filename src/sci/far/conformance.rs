@@ -8,10 +8,11 @@
 
 mod memory;
 
-use super::wire::{ADDRESS, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, area_of, offset_in};
+use super::wire::{ADDRESS, Counter, Done, HEAP, Kept, Lost, Readable, Sink, Wire, Writable, area_of, offset_in};
 use crate::sync::{AtomicU64, Ordering};
 use memory::Memory;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// Bytes of a test's segment.
@@ -208,6 +209,7 @@ const SIZES: [usize; 18] =
 
 /// Everything, on two nodes that have no segments yet.
 pub fn all<W: Wire>(pair: &Pair<W>) {
+    what_it_says_of_itself_agrees(pair);
     frames_come_whole_and_in_order(pair);
     pair.set_segments();
     a_write_brings_its_bytes_and_no_others(pair);
@@ -220,6 +222,18 @@ pub fn all<W: Wire>(pair: &Pair<W>) {
     both_may_write_with_kept_now_at_once(pair);
     what_is_idle_is_not_busy(pair);
     assert!(pair.nodes.iter().all(|node| node.writes.lock().is_empty()), "each write that had a place is over");
+}
+
+/// What a wire says of itself fits together, also if it is one around another.
+pub fn what_it_says_of_itself_agrees<W: Wire>(pair: &Pair<W>) {
+    for Node { wire, .. } in &pair.nodes {
+        let is_protected = wire.name().contains("protected");
+        assert!(!is_protected || wire.protect(), "{}: it forgets to pass it on", wire.name());
+        let counters: Vec<&str> = wire.counters().iter().map(|(name, _)| *name).collect();
+        let names: HashSet<&str> = counters.iter().copied().collect();
+        assert_eq!(names.len(), counters.len(), "each counter has a name of its own");
+        assert!(!wire.grace().is_zero(), "supervisors judge first");
+    }
 }
 
 /// Rule 1, for every length from 1 to a few hundred and some up to the longest, both ways.
@@ -285,7 +299,7 @@ pub fn each_area_has_its_own_bytes<W: Wire>(pair: &Pair<W>) {
     target.memory.fill(|i| pattern(1, i));
     target.heap.fill(|_| 0);
     let source: Vec<u8> = (0..LEN).map(|i| pattern(2, i)).collect();
-    let there = offset_in(1, 72) as usize;
+    let there = offset_in(HEAP, 72) as usize;
     pair.write(0, 1, there, (source.as_ptr(), LEN), Kept::UntilDone, Some(done));
     pair.until("a write to the second area", || count(done) == 1);
     assert!((0..SEGMENT).all(|i| target.memory.byte(i) == pattern(1, i)), "the first area");

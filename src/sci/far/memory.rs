@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)] // memory of the nodes, which callers answer for
 
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::os::event;
 use crate::sci::reorder::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -228,6 +228,10 @@ impl Wire for Memory {
         Vec::new()
     }
 
+    fn protect(&self) -> bool {
+        false
+    }
+
     fn set_peers(&self, _: Vec<Vec<u8>>) {}
 
     /// The sink knows it.
@@ -249,6 +253,10 @@ impl Wire for Memory {
             self.net.put(peer, self.me, Thing::Frame(frame[HEADROOM..].to_vec()));
         }
         Ok(has_room)
+    }
+
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
     }
 
     unsafe fn write(
@@ -303,6 +311,16 @@ impl Wire for Memory {
         self.under_way.load(Ordering::Relaxed) > 0 // Relaxed: a count
     }
 
+    fn leave(&self, _: &dyn Sink, _: Duration) {}
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn grace(&self) -> Duration {
+        GRACE
+    }
+
     fn heartbeat(&self) -> Option<Duration> {
         None
     }
@@ -310,6 +328,9 @@ impl Wire for Memory {
     fn descriptor(&self) -> Option<RawFd> {
         self.door().map(AsRawFd::as_raw_fd)
     }
+
+    /// A door shows always what has come.
+    fn watch_always(&self) {}
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ use quiet::Quiet;
 use record::Kind;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use wire::{AREAS, Lost, Sink, Wire, area_of, offset_in};
+use wire::{AREAS, HEAP, Lost, SEGMENT, Sink, Wire, area_of, offset_in};
 
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
 const WARM: u32 = 1024;
@@ -133,8 +133,8 @@ struct Gone {
 }
 
 impl Far {
-    /// For a node in a job of `nodes`, over `wire`. `areas` are the regions that writes and reads of the wire are for. Never freed,
-    /// because maps and threads use it until the process ends.
+    /// For a node in a job of `nodes`, over `wire`. `areas`: the regions that writes and reads of the wire are for, by [`wire::Area`]. Never
+    /// freed, because maps and threads use it until the process ends.
     pub fn new(nodes: u32, wire: Box<dyn Wire>, areas: [SegmentId; AREAS]) -> &'static Far {
         Box::leak(Box::new(Far {
             headroom: wire.headroom(),
@@ -437,14 +437,14 @@ impl Sink for FarSink<'_> {
     }
 
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8> {
-        let (area, at) = area_of(offset).filter(|(area, _)| write || *area == 0)?; // only the client's segment is read
+        let (area, at) = area_of(offset).filter(|(area, _)| write || *area == SEGMENT)?;
         self.0.regions.begin(self.0.areas[area], peer, at, len)
     }
 
     fn written(&self, offset: u64) {
         // The client's segment counts no writes, so nothing is to be ended there.
-        if let Some((area @ 1.., at)) = area_of(offset) {
-            self.0.regions.end(self.0.areas[area], at);
+        if let Some((HEAP, at)) = area_of(offset) {
+            self.0.regions.end(self.0.areas[HEAP], at);
         }
     }
 
@@ -452,4 +452,7 @@ impl Sink for FarSink<'_> {
         self.0.gone.lock().push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
         self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
     }
+
+    /// Nobody waits for it: its wire takes what is sent there, and drops it.
+    fn left(&self, _: u32) {}
 }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the wire's transfers, which nobody calls
 
 use super::record::{HEAD, Kind};
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use super::{Far, ONE_IN, WARM};
 use crate::sci::{Effort, SegmentId};
 use crate::sync::{AtomicU32, Ordering};
@@ -28,6 +28,9 @@ impl Wire for Counting {
     fn address(&self) -> Vec<u8> {
         Vec::new()
     }
+    fn protect(&self) -> bool {
+        false
+    }
     fn set_peers(&self, _: Vec<Vec<u8>>) {}
     unsafe fn set_area(&self, _: Area, _: *mut u8, _: usize) -> Result<(), String> {
         Ok(())
@@ -42,6 +45,9 @@ impl Wire for Counting {
         self.0.frames.lock().push((peer, frame.len()));
         Ok(true)
     }
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
+    }
     unsafe fn write(&self, _: u32, _: u64, _: Readable, _: Kept, _: Done) -> Result<bool, Lost> {
         unreachable!("no transfers here")
     }
@@ -55,13 +61,20 @@ impl Wire for Counting {
     fn is_busy(&self) -> bool {
         false
     }
+    fn leave(&self, _: &dyn Sink, _: Duration) {}
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+    fn grace(&self) -> Duration {
+        GRACE
+    }
     fn heartbeat(&self) -> Option<Duration> {
         None
     }
-
     fn descriptor(&self) -> Option<RawFd> {
         None
     }
+    fn watch_always(&self) {}
 }
 
 /// A node of four, without a thread.

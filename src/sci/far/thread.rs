@@ -118,9 +118,11 @@ mod tests {
         fn place(&self, _: u32, _: u64, _: usize, _: bool) -> Option<*mut u8> {
             None
         }
+        fn written(&self, _: u64) {}
         fn lost(&self, _: u32, Lost(why): &Lost) {
             panic!("lost: {why}");
         }
+        fn left(&self, _: u32) {}
     }
 
     /// The contact must be made, and the last messages of a flood are kept back.

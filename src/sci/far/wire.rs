@@ -24,10 +24,14 @@ use std::time::Duration;
 /// for the length.
 pub const ADDRESS: usize = 94;
 
-/// The pieces of memory of a node into which wires write: the client's segment, and the DECK heap. Only the first is read.
-pub const AREAS: usize = 2;
-/// Which of them. An offset has it above its lower 48 bits.
+/// A piece of memory of a node into which wires write. An offset has its number above its lower 48 bits.
 pub type Area = usize;
+/// The client's segment. It alone is read.
+pub const SEGMENT: Area = 0;
+/// The DECK heap.
+pub const HEAP: Area = 1;
+/// How many there are.
+pub const AREAS: usize = 2;
 
 /// The offset of byte `at` of an area.
 pub fn offset_in(area: Area, at: usize) -> u64 {
@@ -60,7 +64,11 @@ pub type Done = Option<Counter>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost(pub String);
 
-/// One kind of network, as one node uses it.
+/// What [`Wire::grace`] usually is.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// One kind of network, as one node uses it. No method has a body here: a wire that wraps another one and forgets to pass a call on does not
+/// compile.
 pub trait Wire: Send + Sync {
     /// A short name for messages and statistics: `tcp`, `ofi:net`.
     fn name(&self) -> String;
@@ -70,9 +78,7 @@ pub trait Wire: Send + Sync {
 
     /// From now on all that goes between nodes is encrypted and authenticated. False: this wire cannot. Called before
     /// [`Wire::set_peers`], by all nodes or none.
-    fn protect(&self) -> bool {
-        false
-    }
+    fn protect(&self) -> bool;
 
     /// The addresses of all nodes, by rank; empty for those that this wire is not for. Called once, before anything is sent.
     fn set_peers(&self, addresses: Vec<Vec<u8>>);
@@ -115,23 +121,17 @@ pub trait Wire: Send + Sync {
     fn is_busy(&self) -> bool;
 
     /// As [`Wire::post`]. A write to the same peer follows at once, with which the frame may go.
-    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
-        self.post(peer, frame)
-    }
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
 
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
-    fn leave(&self, _sink: &dyn Sink, _time: Duration) {}
+    fn leave(&self, sink: &dyn Sink, time: Duration);
 
     /// What the statistics say of it at exit: names and numbers.
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
+    fn counters(&self) -> Vec<(&'static str, u64)>;
 
     /// How long this node waits, after the loss of a peer, for its supervisor to end the job: who is told of the end of a process or of a
-    /// host may know better.
-    fn grace(&self) -> Duration {
-        Duration::from_secs(2)
-    }
+    /// host may know better. [`GRACE`], unless the wire notices losses late.
+    fn grace(&self) -> Duration;
 
     /// A descriptor that is readable when [`Wire::progress`] has something to do. `None`: there is none now, so a node that sleeps
     /// must look now and then. Asked for before each sleep, after a thorough progress.
@@ -142,10 +142,10 @@ pub trait Wire: Send + Sync {
 
     /// A thread will sleep on the descriptor while other threads call [`Wire::progress`]. Without this call, only what came since the
     /// last thorough progress must show there.
-    fn watch_always(&self) {}
+    fn watch_always(&self);
 }
 
-/// This node, as a wire sees it. Called by [`Wire::progress`] only. It runs no handler of a client.
+/// This node, as a wire sees it. Called by [`Wire::progress`] only. It runs no handler of a client. No method has a body, as in [`Wire`].
 pub trait Sink {
     /// A frame of `peer` has come, whole.
     fn frame(&self, peer: u32, frame: &[u8]);
@@ -154,9 +154,9 @@ pub trait Sink {
     fn place(&self, peer: u32, offset: u64, len: usize, write: bool) -> Option<*mut u8>;
     /// The wire stores no more bytes of a write that had its place at `offset`. Said before [`Sink::frame`] gets what was posted behind it;
     /// a link that is lost may leave it out.
-    fn written(&self, _offset: u64) {}
+    fn written(&self, offset: u64);
     /// The link to `peer` is gone. Called once for each.
     fn lost(&self, peer: u32, why: &Lost);
     /// The peer has left the job in good order. Called once at most; what is sent to it from then on goes nowhere.
-    fn left(&self, _peer: u32) {}
+    fn left(&self, peer: u32);
 }

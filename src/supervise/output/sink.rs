@@ -37,6 +37,8 @@ pub struct Sink {
     way: SinkFile,
     held: Vec<u8>,
     pub closed: bool,
+    /// The reader has taken bytes since this was asked for.
+    pub has_moved: bool,
     pub open: Option<Open>,
     /// Since when other sources wait for the end of the open line.
     pub awaited_since: Option<Instant>,
@@ -58,14 +60,28 @@ impl Sink {
         } else {
             SinkFile::Direct(shared)
         };
-        Ok(Sink { way, held: Vec::new(), closed: false, open: None, awaited_since: None })
+        Ok(Sink { way, held: Vec::new(), closed: false, has_moved: false, open: None, awaited_since: None })
     }
 
     /// A sink for tests, which keeps what it gets.
     #[cfg(test)]
     pub fn keeping() -> Sink {
         let file = File::open("/dev/null").expect("the null device");
-        Sink { way: SinkFile::Direct(file), held: Vec::new(), closed: false, open: None, awaited_since: None }
+        Sink {
+            way: SinkFile::Direct(file),
+            held: Vec::new(),
+            closed: false,
+            has_moved: false,
+            open: None,
+            awaited_since: None,
+        }
+    }
+
+    /// A sink for tests whose reader has the other end.
+    #[cfg(test)]
+    pub fn to_pipe(writer: io::PipeWriter) -> Sink {
+        sys::set_nonblocking(writer.as_fd()).expect("a pipe");
+        Sink { way: SinkFile::Direct(File::from(std::os::fd::OwnedFd::from(writer))), ..Sink::keeping() }
     }
 
     /// What it has got, for tests.
@@ -153,7 +169,10 @@ impl Sink {
     pub fn flush(&mut self) -> Option<io::Error> {
         while !self.held.is_empty() && !self.closed {
             match self.write_some() {
-                Ok(n) => drop(self.held.drain(..n)),
+                Ok(n) => {
+                    self.has_moved |= n > 0;
+                    self.held.drain(..n);
+                }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => {

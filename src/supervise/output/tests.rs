@@ -1,6 +1,7 @@
 //! What of the streams goes out, in which order, and who waits for whom.
 
 use super::*;
+use std::io::Read;
 
 const OUT: usize = 0;
 
@@ -132,6 +133,27 @@ fn a_node_that_prints_in_bulk_or_waits_for_its_turn_is_awaited() {
     for _ in 0..3 {
         assert!(output.is_awaited(), "node 1 has no room until node 0's line has ended");
     }
+}
+
+#[test]
+fn a_reader_that_takes_nothing_stands_still_and_one_that_takes_a_little_does_not() {
+    let (mut reader, writer) = io::pipe().unwrap();
+    let mut output = nodes(1);
+    output.sinks = vec![Sink::to_pipe(writer)];
+    assert!(!output.stands_still(), "nobody waits");
+    let part = "x".repeat(output.share);
+    for _ in 0..4 {
+        output.feed(0, part.as_bytes());
+        output.settle();
+    }
+    assert!(!output.stands_still(), "the pipe has taken what it has room for");
+    output.settle();
+    assert!(output.stands_still());
+    reader.read_exact(&mut [0; 8192]).unwrap();
+    output.settle();
+    assert!(!output.stands_still());
+    output.settle();
+    assert!(output.stands_still(), "it has taken no more since");
 }
 
 #[test]

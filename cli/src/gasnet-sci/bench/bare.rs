@@ -8,7 +8,7 @@ use gasnet_sci::boot::contact::book::ways;
 use gasnet_sci::boot::contact::card::{CARD, Card};
 use gasnet_sci::os::tcp::choose_congestion;
 use gasnet_sci::os::udp;
-use gasnet_sci::sci::far::udp::link::DATAGRAM;
+use gasnet_sci::sci::far::udp::size::MOST;
 use std::collections::HashSet;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -54,7 +54,7 @@ fn beside(mut connected: &TcpStream, node: &Node) -> io::Result<()> {
     connected.write_all(&port)?;
     connected.read_exact(&mut port)?;
     there.set_port(u16::from_le_bytes(port));
-    let datagram = udp::most(there)?.min(DATAGRAM);
+    let datagram = udp::most(there)?.min(MOST);
     // The system counts more than the bytes of a datagram.
     let room = (udp::room(&socket) / 4).max(1 << 17);
     node.take_datagrams(socket.into(), &there.into(), datagram, room);

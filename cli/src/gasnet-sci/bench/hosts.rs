@@ -85,8 +85,11 @@ pub fn rows(settings: &Settings, beside: &mut Vec<(Measure, Samples)>) -> io::Re
     let is_named = Config::survey().config.hosts.network != Network::Auto;
     for net in if is_named { 0..1 } else { 1..NETS.len() } {
         for job in [Job::Hosts(net, 2), Job::Hosts(net, 4)] {
-            let measured = measures(job).into_iter().zip(settings.run(job)?.samples);
-            add(job, measured.collect(), &mut rows, beside);
+            let measures = measures(job);
+            if !measures.is_empty() {
+                let measured = measures.into_iter().zip(settings.run(job)?.samples);
+                add(job, measured.collect(), &mut rows, beside);
+            }
         }
     }
     let near = near(settings)?;

@@ -141,6 +141,7 @@ kernels! {
     TCP_STREAM = bench_tcp_stream;
     UDP_TRIP = bench_udp_trip;
     UDP_STREAM = bench_udp_stream;
+    UDP_STREAM_PLAIN = bench_udp_stream_plain;
     DECK_POST = bench_deck_post;
     DECK_GIVE = bench_deck_give;
     DECK_POST_WORK = bench_deck_post_work;

@@ -20,7 +20,7 @@ pub fn write(out: &mut impl Write, report: &Bench) -> io::Result<()> {
     for row in &report.results {
         if row.section != section {
             section = &row.section;
-            writeln!(out, "\n{section:<52} {:>5} {:>8}", "nodes", "bytes")?;
+            writeln!(out, "\n{section:<56} {:>5} {:>8}", "nodes", "bytes")?;
         }
         line(out, row)?;
     }
@@ -36,7 +36,7 @@ fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
     };
     let name = format!("{}{who}", row.operation);
     let bytes = if row.bytes > 0 { row.bytes.to_string() } else { String::new() };
-    write!(out, "{name:<52} {:>5} {bytes:>8} ", row.nodes)?;
+    write!(out, "{name:<56} {:>5} {bytes:>8} ", row.nodes)?;
     write!(out, "{:>10} {:>10} {:>10} {:<5}", figure(row.median), figure(row.low), figure(row.high), row.unit)?;
     if let (Some(limit), Some(value)) = (&row.limit, row.limit_median) {
         let ratio = row.ratio.map_or(String::new(), figure);
@@ -54,7 +54,7 @@ fn targets(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if judged.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{:<52} {:>5} {:>8} {:>12} {:>12}", "targets", "nodes", "bytes", "target", "got")?;
+    writeln!(out, "\n{:<56} {:>5} {:>8} {:>12} {:>12}", "targets", "nodes", "bytes", "target", "got")?;
     for (row, met) in &judged {
         let who = if row.who == "gasnet-sci ref" { " (ref)" } else { "" };
         let name = format!("{}{who}", row.operation);
@@ -64,7 +64,7 @@ fn targets(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         let target = format!("{sign} {} {unit}", figure(row.target.unwrap_or_default()));
         let got = format!("{} {unit}", figure(row.got()));
         let verdict = if *met { "met" } else { "not met" };
-        writeln!(out, "{name:<52} {:>5} {bytes:>8} {target:>12} {got:>12}  {verdict}", row.nodes)?;
+        writeln!(out, "{name:<56} {:>5} {bytes:>8} {target:>12} {got:>12}  {verdict}", row.nodes)?;
     }
     let met = judged.iter().filter(|(_, met)| *met).count();
     writeln!(out, "{met} of {} targets met", judged.len())

@@ -5,7 +5,7 @@
 //!
 //! Two threads spin, so two cores must be free. The best of many blocks is printed, because other programs only add.
 
-use super::super::wire::{Kept, Lost, Sink, Wire};
+use super::super::wire::{Kept, Lost, SEGMENT, Sink, Wire};
 use super::OfiWire;
 use super::bindings::{FI_MULTI_RECV, fi_addr_t, fi_cq_data_entry};
 use super::choose::{Wanted, candidates};
@@ -150,9 +150,11 @@ impl Sink for Came {
     fn place(&self, _peer: u32, _offset: u64, _len: usize, _write: bool) -> Option<*mut u8> {
         None
     }
+    fn written(&self, _: u64) {}
     fn lost(&self, _peer: u32, why: &Lost) {
         panic!("{why:?}");
     }
+    fn left(&self, _: u32) {}
 }
 
 /// The best time of a round trip in µs, of `trip` while another thread does `other` until it is told to stop.
@@ -211,7 +213,7 @@ fn compare(provider: &str) {
         wire.set_peers(addresses.clone());
         let base = Box::leak(vec![0u8; BUFFER].into_boxed_slice()).as_mut_ptr();
         // SAFETY: leaked.
-        unsafe { wire.set_area(0, base, BUFFER) }.expect("registered");
+        unsafe { wire.set_area(SEGMENT, base, BUFFER) }.expect("registered");
         bases.push(base);
     }
     let came = [Came::default(), Came::default()];

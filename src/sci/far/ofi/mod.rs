@@ -33,7 +33,7 @@ mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
-use super::wire::{ADDRESS, Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -165,6 +165,10 @@ impl Wire for OfiWire {
         self.address.clone()
     }
 
+    fn protect(&self) -> bool {
+        false
+    }
+
     fn set_peers(&self, addresses: Vec<Vec<u8>>) {
         let mut engine = self.engine.lock();
         for (rank, address) in addresses.iter().enumerate().take(engine.peers.len()) {
@@ -196,6 +200,10 @@ impl Wire for OfiWire {
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
         debug_assert!(!frame.is_empty() && frame.len() <= FRAME);
         self.engine.lock().post(peer, frame)
+    }
+
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
     }
 
     unsafe fn write(&self, peer: u32, offset: u64, from: Readable, kept: Kept, done: Done) -> Result<bool, Lost> {
@@ -280,6 +288,14 @@ impl Wire for OfiWire {
         }
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn grace(&self) -> Duration {
+        GRACE
+    }
+
     fn is_busy(&self) -> bool {
         self.engine.lock().is_busy()
     }
@@ -293,4 +309,7 @@ impl Wire for OfiWire {
         let engine = self.engine.lock();
         (engine.is_dry() && engine.endpoint.may_sleep()).then(|| wakeup.descriptor())
     }
+
+    /// What comes always shows there.
+    fn watch_always(&self) {}
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // memory of the probe
 
-use super::super::wire::{Kept, Lost, Sink, Wire};
+use super::super::wire::{Kept, Lost, SEGMENT, Sink, Wire};
 use super::OfiWire;
 use super::fabric::Endpoint;
 use super::message::FRAME;
@@ -61,9 +61,13 @@ impl Sink for Probe {
         None // nobody asks: registered memory is written without
     }
 
+    fn written(&self, _: u64) {}
+
     fn lost(&self, _peer: u32, why: &Lost) {
         self.seen.lock().wrong.get_or_insert_with(|| why.0.clone());
     }
+
+    fn left(&self, _: u32) {}
 }
 
 /// What a provider that works can do.
@@ -84,7 +88,7 @@ pub fn works(endpoint: Endpoint) -> Result<Found, String> {
     let probe = Probe { memory: memory.0, seen: Mutex::default() };
     wire.set_peers(vec![wire.address()]);
     // SAFETY: leaked, so it is valid as long as the process lives.
-    unsafe { wire.set_area(0, memory.0.cast(), BYTES) }?;
+    unsafe { wire.set_area(SEGMENT, memory.0.cast(), BYTES) }?;
     let result = run(&wire, &probe, memory.0.wrapping_add(WORDS));
     let ordered = says && probe.seen.lock().overtaken == 0;
     let result = result.and_then(|()| shows(&wire, &probe));

@@ -170,7 +170,9 @@ impl super::Sink for Deaf {
     fn place(&self, _peer: u32, _offset: u64, _len: usize, _write: bool) -> Option<*mut u8> {
         None
     }
+    fn written(&self, _: u64) {}
     fn lost(&self, _peer: u32, _why: &super::Lost) {}
+    fn left(&self, _: u32) {}
 }
 
 /// Another program that speaks this wire's language without the secret, and sends what no buffer has room for.
@@ -229,10 +231,12 @@ fn garbage_of_a_peer_ends_the_link_to_it_alone() {
                 None
             }
 
+            fn written(&self, _: u64) {}
             fn lost(&self, peer: u32, why: &super::Lost) {
                 assert!(why.0.contains("node 0 sent"), "{why:?}");
                 self.0.lock().push(peer);
             }
+            fn left(&self, _: u32) {}
         }
         let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while lost.lock().is_empty() && std::time::Instant::now() < end {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // memory that the provider reads and writes
 
-use super::super::wire::{Area, Done, Kept, Lost, Readable, Writable, area_of};
+use super::super::wire::{Area, Done, Kept, Lost, Readable, SEGMENT, Writable, area_of};
 use super::context::What;
 use super::engine::Engine;
 use super::fabric::{Begun, Target};
@@ -60,11 +60,11 @@ impl Engine {
     pub unsafe fn set_area(&mut self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
         // Only the client's segment is read.
         // SAFETY: the caller's promise.
-        match unsafe { self.register(base, len, area == 0) } {
+        match unsafe { self.register(base, len, area == SEGMENT) } {
             Ok(segment) => self.own[area] = Some(segment),
             Err(why) => {
                 for rank in 0..self.peers.len() as u32 {
-                    if area == 0 && self.peers[rank as usize].address.is_some() {
+                    if area == SEGMENT && self.peers[rank as usize].address.is_some() {
                         self.lose(rank, why.clone());
                     }
                 }

@@ -79,15 +79,15 @@ impl Epoch {
         Nonce::assume_unique_for_key(nonce)
     }
 
-    pub fn seal(&self, number: u64, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
-        let tag = self.key.seal_in_place_separate_tag(self.nonce(number), Aad::from(beside), bytes);
+    pub fn seal(&self, number: u64, clear: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
+        let tag = self.key.seal_in_place_separate_tag(self.nonce(number), Aad::from(clear), bytes);
         tag.ok().and_then(|tag| tag.as_ref().first_chunk().copied()).ok_or(Refused::Spent) // fails only for more than 64 GiB at once
     }
 
-    pub fn open<'a>(&self, number: u64, beside: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
+    pub fn open<'a>(&self, number: u64, clear: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
         if sealed.len() < TAG {
             return Err(Refused::Short);
         }
-        self.key.open_in_place(self.nonce(number), Aad::from(beside), sealed).map_err(|_| Refused::Changed)
+        self.key.open_in_place(self.nonce(number), Aad::from(clear), sealed).map_err(|_| Refused::Changed)
     }
 }

@@ -64,6 +64,13 @@ impl Pair<'_> {
     }
 }
 
+fn refused(error: snow::Error) -> Refused {
+    match error {
+        snow::Error::Rng => Refused::Random,
+        _ => Refused::Exchange,
+    }
+}
+
 /// An exchange that was begun.
 pub struct Exchange(Box<HandshakeState>);
 
@@ -71,7 +78,7 @@ impl Exchange {
     /// Begins one. The offer may be sent again, as it is.
     ///
     /// # Errors
-    /// The system has no random bytes.
+    /// [`Refused::Random`]
     pub fn offer(secret: &[u8; 16], pair: &Pair<'_>) -> Result<(Exchange, [u8; OFFER]), Refused> {
         let mut offer = [0; OFFER];
         let mut begin = || {
@@ -80,13 +87,13 @@ impl Exchange {
             Ok(state)
         };
         let state: Result<HandshakeState, snow::Error> = begin();
-        Ok((Exchange(Box::new(state.map_err(|_| Refused::Exchange)?)), offer))
+        Ok((Exchange(Box::new(state.map_err(refused)?)), offer))
     }
 
     /// Answers an offer.
     ///
     /// # Errors
-    /// It proves nothing.
+    /// It proves nothing, or [`Refused::Random`].
     pub fn answer(secret: &[u8; 16], pair: &Pair<'_>, offer: &[u8; OFFER]) -> Result<(Secrets, [u8; ANSWER]), Refused> {
         let mut answer = [0; ANSWER];
         let mut make = || {
@@ -96,7 +103,7 @@ impl Exchange {
             Ok(state.dangerously_get_raw_split())
         };
         let split: Result<_, snow::Error> = make();
-        let (theirs, ours) = split.map_err(|_| Refused::Exchange)?;
+        let (theirs, ours) = split.map_err(refused)?;
         Ok((Secrets { send: Secret(ours), receive: Secret(theirs) }, answer))
     }
 
@@ -105,8 +112,19 @@ impl Exchange {
     /// # Errors
     /// It proves nothing. The right one may still come.
     pub fn finish(&mut self, answer: &[u8; ANSWER]) -> Result<Secrets, Refused> {
-        self.0.read_message(answer, &mut []).map_err(|_| Refused::Exchange)?;
+        self.0.read_message(answer, &mut []).map_err(refused)?;
         let (ours, theirs) = self.0.dangerously_get_raw_split();
         Ok(Secrets { send: Secret(ours), receive: Secret(theirs) })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_random_bytes_is_no_peer_that_proves_nothing() {
+        assert_eq!(refused(snow::Error::Rng), Refused::Random);
+        assert_eq!(refused(snow::Error::Decrypt), Refused::Exchange);
     }
 }

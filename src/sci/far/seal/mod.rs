@@ -65,6 +65,8 @@ pub enum Refused {
     Spent,
     /// A message of the exchange does not prove the job's secret for this pair.
     Exchange,
+    /// This node cannot make its own message of the exchange, because the system gives no random bytes. The text follows "this node".
+    Random,
 }
 
 impl std::fmt::Display for Refused {
@@ -77,6 +79,7 @@ impl std::fmt::Display for Refused {
             Refused::Ahead => "has a number that cannot be",
             Refused::Spent => "was sealed under a number that is spent",
             Refused::Exchange => "does not prove that it belongs to this job",
+            Refused::Random => "gets no keys: the system gives no random bytes",
         })
     }
 }

@@ -5,7 +5,7 @@ use super::{Refused, TAG};
 
 /// Seals one direction.
 pub struct Sealer {
-    epoch: Epoch,
+    pub(super) epoch: Epoch,
     next: u64,
 }
 
@@ -15,15 +15,7 @@ impl Sealer {
     /// # Errors
     /// None with a secret of an exchange.
     pub fn new(secret: &Secret) -> Result<Sealer, Refused> {
-        Sealer::with_numbers(secret, NUMBERS)
-    }
-
-    /// With so many numbers to a key. The opener must have as many.
-    ///
-    /// # Errors
-    /// As [`Sealer::new`].
-    pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<Sealer, Refused> {
-        Ok(Sealer { epoch: Epoch::begin(secret, numbers)?, next: 0 })
+        Ok(Sealer { epoch: Epoch::begin(secret, NUMBERS)?, next: 0 })
     }
 
     /// The number that comes next.
@@ -31,20 +23,20 @@ impl Sealer {
         self.next
     }
 
-    /// Encrypts `bytes` where they lie, under the next number. The tag, which follows them, vouches for `beside` as well.
+    /// Encrypts `bytes` where they lie, under the next number. The tag, which follows them, vouches for `clear` as well, which goes as it is.
     ///
     /// # Errors
     /// [`Refused::Spent`]
     #[inline]
-    pub fn seal(&mut self, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
-        self.seal_as(self.next, beside, bytes)
+    pub fn seal(&mut self, clear: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
+        self.seal_as(self.next, clear, bytes)
     }
 
     /// The same under a number that is higher than all before.
     ///
     /// # Errors
     /// [`Refused::Spent`]: it is not.
-    pub fn seal_as(&mut self, number: u64, beside: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
+    pub fn seal_as(&mut self, number: u64, clear: &[u8], bytes: &mut [u8]) -> Result<[u8; TAG], Refused> {
         if number < self.next {
             return Err(Refused::Spent);
         }
@@ -52,13 +44,13 @@ impl Sealer {
         while number > self.epoch.last {
             self.epoch = self.epoch.following()?;
         }
-        self.epoch.seal(number, beside, bytes)
+        self.epoch.seal(number, clear, bytes)
     }
 }
 
 /// Opens what [`Sealer::seal`] has sealed, all of it, in order. Who gets an error must end the link: what follows is no longer whole.
 pub struct Opener {
-    epoch: Epoch,
+    pub(super) epoch: Epoch,
     next: u64,
 }
 
@@ -68,15 +60,7 @@ impl Opener {
     /// # Errors
     /// None with a secret of an exchange.
     pub fn new(secret: &Secret) -> Result<Opener, Refused> {
-        Opener::with_numbers(secret, NUMBERS)
-    }
-
-    /// With so many numbers to a key, as the sealer has.
-    ///
-    /// # Errors
-    /// As [`Opener::new`].
-    pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<Opener, Refused> {
-        Ok(Opener { epoch: Epoch::begin(secret, numbers)?, next: 0 })
+        Ok(Opener { epoch: Epoch::begin(secret, NUMBERS)?, next: 0 })
     }
 
     /// The number that comes next.
@@ -87,13 +71,13 @@ impl Opener {
     /// Decrypts `sealed`, a tag behind it, where it lies. The plain bytes are its beginning.
     ///
     /// # Errors
-    /// It is not what comes next, whole, with the same `beside`. What `sealed` then contains is nothing to use.
-    pub fn open<'a>(&mut self, beside: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
+    /// It is not what comes next, whole, with the same `clear`. What `sealed` then contains is nothing to use.
+    pub fn open<'a>(&mut self, clear: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
         let number = self.next;
         self.next = number.checked_add(1).ok_or(Refused::Spent)?;
         if number > self.epoch.last {
             self.epoch = self.epoch.following()?;
         }
-        self.epoch.open(number, beside, sealed)
+        self.epoch.open(number, clear, sealed)
     }
 }

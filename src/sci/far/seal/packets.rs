@@ -17,12 +17,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn place(number: u64) -> (usize, u64) {
+    fn bit(number: u64) -> (usize, u64) {
         ((number / WORD) as usize % WORDS, 1 << (number % WORD))
     }
 
     fn check(&self, number: u64) -> Result<(), Refused> {
-        let (word, bit) = Seen::place(number);
+        let (word, bit) = Seen::bit(number);
         match number {
             _ if number >= self.end => Ok(()),
             _ if self.end - number > WINDOW => Err(Refused::Old),
@@ -37,14 +37,14 @@ impl Seen {
             (from..=to).take(WORDS).for_each(|word| self.words[word as usize % WORDS] = 0);
             self.end = number.saturating_add(1);
         }
-        let (word, bit) = Seen::place(number);
+        let (word, bit) = Seen::bit(number);
         self.words[word] |= bit;
     }
 }
 
 /// Opens one direction.
 pub struct PacketOpener {
-    epoch: Epoch,
+    pub(super) epoch: Epoch,
     before: Option<Epoch>,
     seen: Seen,
 }
@@ -55,16 +55,8 @@ impl PacketOpener {
     /// # Errors
     /// None with a secret of an exchange.
     pub fn new(secret: &Secret) -> Result<PacketOpener, Refused> {
-        PacketOpener::with_numbers(secret, NUMBERS)
-    }
-
-    /// With so many numbers to a key, as the sealer has.
-    ///
-    /// # Errors
-    /// As [`PacketOpener::new`].
-    pub fn with_numbers(secret: &Secret, numbers: u64) -> Result<PacketOpener, Refused> {
         let seen = Seen { end: 0, words: [0; WORDS] };
-        Ok(PacketOpener { epoch: Epoch::begin(secret, numbers)?, before: None, seen })
+        Ok(PacketOpener { epoch: Epoch::begin(secret, NUMBERS)?, before: None, seen })
     }
 
     /// Decrypts packet `number`: `sealed`, a tag behind it, where it lies. The plain bytes are its beginning. Packets may come in any order:
@@ -72,21 +64,21 @@ impl PacketOpener {
     ///
     /// # Errors
     /// It was not sealed so, or has come already. What `sealed` then contains is nothing to use, and what was known before stays.
-    pub fn open<'a>(&mut self, number: u64, beside: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
+    pub fn open<'a>(&mut self, number: u64, clear: &[u8], sealed: &'a mut [u8]) -> Result<&'a mut [u8], Refused> {
         self.seen.check(number)?;
         let plain;
         if self.epoch.has(number) {
-            plain = self.epoch.open(number, beside, sealed)?;
+            plain = self.epoch.open(number, clear, sealed)?;
         } else if number > self.epoch.last {
             let next = self.epoch.following()?;
             if !next.has(number) {
                 return Err(Refused::Ahead);
             }
-            plain = next.open(number, beside, sealed)?;
+            plain = next.open(number, clear, sealed)?;
             self.before = Some(std::mem::replace(&mut self.epoch, next));
         } else {
             let before = self.before.as_ref().filter(|before| before.has(number)).ok_or(Refused::Old)?;
-            plain = before.open(number, beside, sealed)?;
+            plain = before.open(number, clear, sealed)?;
         }
         self.seen.note(number);
         Ok(plain)

@@ -1,6 +1,6 @@
 //! What two nodes seal for each other they open, and nobody opens anything else.
 
-use super::epoch::Secret;
+use super::epoch::{Epoch, Secret};
 use super::exchange::{ANSWER, Exchange, OFFER, Pair, Secrets};
 use super::ordered::{Opener, Sealer};
 use super::packets::{PacketOpener, WINDOW};
@@ -22,16 +22,22 @@ fn secret() -> Secret {
     Secret([9; 32])
 }
 
-fn sealer() -> Sealer {
-    Sealer::with_numbers(&secret(), NUMBERS).unwrap()
+fn sealer(numbers: u64) -> Sealer {
+    let mut sealer = Sealer::new(&secret()).unwrap();
+    sealer.epoch = Epoch::begin(&secret(), numbers).unwrap();
+    sealer
 }
 
-fn opener() -> Opener {
-    Opener::with_numbers(&secret(), NUMBERS).unwrap()
+fn opener(numbers: u64) -> Opener {
+    let mut opener = Opener::new(&secret()).unwrap();
+    opener.epoch = Epoch::begin(&secret(), numbers).unwrap();
+    opener
 }
 
-fn packets() -> PacketOpener {
-    PacketOpener::with_numbers(&secret(), NUMBERS).unwrap()
+fn packets(numbers: u64) -> PacketOpener {
+    let mut opener = PacketOpener::new(&secret()).unwrap();
+    opener.epoch = Epoch::begin(&secret(), numbers).unwrap();
+    opener
 }
 
 fn content(number: u64) -> Vec<u8> {
@@ -106,7 +112,7 @@ fn every_bit_of_the_exchange_counts_and_the_right_answer_may_come_after_wrong_on
 
 #[test]
 fn records_open_in_their_order_over_changes_of_keys_and_a_number_seals_once() {
-    let (mut sealer, mut opener) = (sealer(), opener());
+    let (mut sealer, mut opener) = (sealer(NUMBERS), opener(NUMBERS));
     let mut tags = Vec::new();
     for number in 0..10 * NUMBERS {
         let mut record = b"the same bytes".to_vec();
@@ -125,24 +131,24 @@ fn records_open_in_their_order_over_changes_of_keys_and_a_number_seals_once() {
 
 #[test]
 fn keys_are_another_for_each_epoch_and_none_is_the_one_before_again() {
-    let mut sealer = sealer();
+    let (mut sealer, mut with_one_key) = (sealer(NUMBERS), sealer(u64::MAX));
     // Number 0 and the first number of the next key, with the same text: a sealer that kept its key would differ by the nonce alone.
     let mut first = [0; 32];
     let tag = sealer.seal(b"", &mut first).unwrap();
     let mut in_next = [0; 32];
     let next = sealer.seal_as(NUMBERS, b"", &mut in_next).unwrap();
     let mut whole = [&in_next[..], &next].concat();
-    let one_key = Sealer::with_numbers(&secret(), u64::MAX).unwrap().seal_as(NUMBERS, b"", &mut [0; 32]).unwrap();
+    let one_key = with_one_key.seal_as(NUMBERS, b"", &mut [0; 32]).unwrap();
     assert!(tag != next && one_key != next);
-    let mut opener = packets();
+    let mut opener = packets(NUMBERS);
     assert!(opener.open(NUMBERS, b"", &mut whole).is_ok());
 }
 
 #[test]
 fn packets_open_once_in_any_order_around_a_change_of_keys() {
-    let mut sealer = sealer();
+    let mut sealer = sealer(NUMBERS);
     let all: Vec<Vec<u8>> = (0..6 * NUMBERS).map(|number| sealed(&mut sealer, number)).collect();
-    let mut opener = packets();
+    let mut opener = packets(NUMBERS);
     for number in [1, 5, 2, 0, 7, 4, 3, 9, 6, 11, 8, 10, 15, 12] {
         assert_eq!(open(&mut opener, number, &all[number as usize]), Ok(content(number)), "{number}");
         assert_eq!(open(&mut opener, number, &all[number as usize]), Err(Refused::Repeated), "{number}");
@@ -159,8 +165,8 @@ fn packets_open_once_in_any_order_around_a_change_of_keys() {
 #[test]
 fn the_window_knows_what_came_and_refuses_what_is_older() {
     let numbers = 1 << 40;
-    let mut sealer = Sealer::with_numbers(&secret(), numbers).unwrap();
-    let mut opener = PacketOpener::with_numbers(&secret(), numbers).unwrap();
+    let mut sealer = sealer(numbers);
+    let mut opener = packets(numbers);
     let end = 3 * WINDOW + 17;
     let all: Vec<Vec<u8>> = (0..end).map(|number| sealed(&mut sealer, number)).collect();
     for number in (0..WINDOW).filter(|number| number % 3 == 0) {
@@ -183,40 +189,40 @@ proptest! {
     #[test]
     fn nothing_but_what_was_sealed_opens(
         content in proptest::collection::vec(any::<u8>(), 0..200),
-        beside in any::<[u8; 4]>(),
+        clear in any::<[u8; 4]>(),
         before in 0..3 * NUMBERS,
         place in any::<prop::sample::Index>(),
         what in 0..5u8,
     ) {
-        let (mut sealer, mut opener, mut packets) = (sealer(), opener(), packets());
+        let (mut sealer, mut opener, mut packets) = (sealer(NUMBERS), opener(NUMBERS), packets(NUMBERS));
         for number in 0..before {
             let mut record = sealed(&mut sealer, number);
             prop_assert!(packets.open(number, &number.to_le_bytes(), &mut record.clone()).is_ok());
             prop_assert!(opener.open(&number.to_le_bytes(), &mut record).is_ok());
         }
         let mut record = content.clone();
-        let tag = sealer.seal(&beside, &mut record).unwrap();
+        let tag = sealer.seal(&clear, &mut record).unwrap();
         record.extend_from_slice(&tag);
-        let (mut wrong, mut wrong_beside, mut number) = (record.clone(), beside, before);
+        let (mut wrong, mut wrong_clear, mut number) = (record.clone(), clear, before);
         match what {
             0 => wrong[place.index(record.len())] ^= 1 << place.index(8),
             1 => wrong.truncate(place.index(record.len())),
-            2 => wrong_beside[place.index(4)] ^= 1 << place.index(8),
+            2 => wrong_clear[place.index(4)] ^= 1 << place.index(8),
             3 => wrong.insert(place.index(record.len() + 1), 0),
             _ => number += 1 + place.index(3) as u64,
         }
-        let refused = packets.open(number, &wrong_beside, &mut wrong.clone()).map(|plain| plain.to_vec());
+        let refused = packets.open(number, &wrong_clear, &mut wrong.clone()).map(|plain| plain.to_vec());
         let expected = if wrong.len() < TAG { Refused::Short } else { Refused::Changed };
         prop_assert!(refused == Err(expected) || refused == Err(Refused::Ahead), "{:?}", refused);
         if what < 4 {
-            prop_assert_eq!(opener.open(&wrong_beside, &mut wrong), Err(expected));
+            prop_assert_eq!(opener.open(&wrong_clear, &mut wrong), Err(expected));
         } else {
             let mut twice = [record.clone(), record.clone()];
             let [first, second] = &mut twice;
-            prop_assert_eq!(opener.open(&beside, first).unwrap(), &content[..]);
-            prop_assert_eq!(opener.open(&beside, second), Err(Refused::Changed));
+            prop_assert_eq!(opener.open(&clear, first).unwrap(), &content[..]);
+            prop_assert_eq!(opener.open(&clear, second), Err(Refused::Changed));
         }
-        prop_assert_eq!(packets.open(before, &beside, &mut record).unwrap(), &content[..]);
+        prop_assert_eq!(packets.open(before, &clear, &mut record).unwrap(), &content[..]);
     }
 
     /// Any packets, lost, repeated and overtaken: each opens once at most, to its own bytes, and none that is not too old is refused.
@@ -225,8 +231,8 @@ proptest! {
         numbers in 1..70u64,
         steps in proptest::collection::vec((0..40u64, any::<bool>()), 1..300),
     ) {
-        let mut sealer = Sealer::with_numbers(&secret(), numbers).unwrap();
-        let mut opener = PacketOpener::with_numbers(&secret(), numbers).unwrap();
+        let mut sealer = sealer(numbers);
+        let mut opener = packets(numbers);
         let mut all: Vec<Vec<u8>> = Vec::new();
         let mut came = std::collections::HashSet::new();
         for (back, _) in steps.into_iter().filter(|(_, lost)| !lost) {

@@ -153,7 +153,7 @@ impl Input {
             _ if self.start < self.end => None,
             Body::Head => None,
             Body::Write(at, left, ..) => Some((at, left)),
-            Body::Data(left) => from.link.lock().reads.front().map(|landing| (landing.place().0, left)),
+            Body::Data(left) => from.link.lock().reads.front().map(|landing| (landing.rest().0, left)),
         };
         let most = self.buffer.len().min(self.end + self.ahead);
         let rest = &mut self.buffer[self.end..most];
@@ -203,7 +203,7 @@ impl Input {
                 let mut link = link.lock();
                 let missing = link.reads.front_mut().map(|landing| {
                     landing.advance(len);
-                    landing.place().1
+                    landing.rest().1
                 });
                 if missing == Some(0) {
                     link.read_complete();
@@ -232,7 +232,7 @@ impl Input {
                     self.advance(here, from);
                 }
                 Body::Data(left) => {
-                    let Some((at, _)) = from.link.lock().reads.front().map(|landing| landing.place()) else {
+                    let Some((at, _)) = from.link.lock().reads.front().map(|landing| landing.rest()) else {
                         return Err("data that nobody asked for".into());
                     };
                     let here = self.copy_to(at, left);
@@ -306,7 +306,7 @@ impl Input {
                 }
             }
             Kind::Data => {
-                let expected = from.link.lock().reads.front().map_or(0, |landing| landing.place().1);
+                let expected = from.link.lock().reads.front().map_or(0, |landing| landing.rest().1);
                 if head.len > expected {
                     return Err("data that nobody asked for".into());
                 }

@@ -103,6 +103,9 @@ fn halves(secrets: &Secrets) -> Result<Halves, Refused> {
 }
 
 fn told(refused: Refused) -> String {
+    if refused == Refused::Random {
+        return format!("this node {refused}");
+    }
     format!(
         "what came to make keys {refused}; somebody or something between the hosts changes what goes by (docs/security.md, \
          GASNET_SCI_SECURE)"

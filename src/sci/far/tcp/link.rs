@@ -73,7 +73,7 @@ unsafe impl Send for Landing {}
 
 impl Landing {
     /// Where the next bytes go, and how many are missing.
-    pub fn place(&self) -> (*mut u8, usize) {
+    pub fn rest(&self) -> (*mut u8, usize) {
         (self.at, self.left)
     }
 

@@ -15,7 +15,7 @@
 //! 1. Of two connections that cross, the one that the lower rank made stays. The lower rank closes the other one; the higher
 //!    rank waits for it. The acceptor decides, once the connector has proved itself.
 //! 2. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
-//! 3. Locks are taken in this order: `receiving`, a link, the contact of its peer, `newcomers` or `losses`.
+//! 3. Locks are taken in this order: `receiving`, a link, the contact of its peer, `newcomers`, `losses` or `who`.
 //! 4. A link that ended never comes back. What is sent to it goes nowhere, because the job is about to end.
 //!
 //! Must not know: what frames say, who is a peer's host.
@@ -36,7 +36,7 @@ mod stream;
 mod tests;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
@@ -144,9 +144,8 @@ struct Receiving {
 
 /// The wire.
 pub struct Tcp {
-    who: Identity,
-    /// What goes over connections is sealed.
-    is_protected: AtomicBool,
+    /// Changed by [`Wire::protect`] alone, before nodes have met.
+    who: Mutex<Identity>,
     card: Card,
     epoll: Epoll,
     book: OnceLock<Book>,
@@ -182,8 +181,7 @@ impl Tcp {
         };
         let epoll = watch().map_err(|error: io::Error| format!("epoll: {error}"))?;
         Ok(Tcp {
-            who: Identity { me, nodes, layout, secret, is_protected: false },
-            is_protected: AtomicBool::new(false),
+            who: Mutex::new(Identity { me, nodes, layout, secret, is_protected: false }),
             card,
             epoll,
             book: OnceLock::new(),
@@ -211,13 +209,9 @@ impl Tcp {
         Tcp { contact, ..self }
     }
 
-    fn is_protected(&self) -> bool {
-        self.is_protected.load(Ordering::Relaxed) // Relaxed: it is set before nodes have met
-    }
-
     /// This node, as it greets.
     fn who(&self) -> Identity {
-        Identity { is_protected: self.is_protected(), ..self.who }
+        *self.who.lock()
     }
 
     /// The options of every connection. Keepalive asks a peer of which nothing is heard, and `silence` alone judges: the system must not
@@ -336,11 +330,11 @@ impl Tcp {
 
 impl Wire for Tcp {
     fn name(&self) -> String {
-        if self.is_protected() { format!("tcp, protected ({CIPHER})") } else { "tcp".into() }
+        if self.who().is_protected { format!("tcp, protected ({CIPHER})") } else { "tcp".into() }
     }
 
     fn protect(&self) -> bool {
-        self.is_protected.store(true, Ordering::Relaxed); // Relaxed: before there are connections, and threads that look
+        self.who.lock().is_protected = true;
         true
     }
 
@@ -465,6 +459,14 @@ impl Wire for Tcp {
             }
             sys::nap(Duration::from_micros(50));
         }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn grace(&self) -> Duration {
+        GRACE
     }
 
     fn heartbeat(&self) -> Option<Duration> {

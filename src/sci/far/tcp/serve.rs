@@ -102,7 +102,7 @@ impl Tcp {
     fn may_come(&self, rank: u32) -> bool {
         match &*self.peer(rank).contact.lock() {
             Contact::None => true,
-            Contact::Begun(_) => rank < self.who.me,
+            Contact::Begun(_) => rank < self.who().me,
             Contact::Made | Contact::Left | Contact::Lost(_) => false,
         }
     }
@@ -118,12 +118,13 @@ impl Tcp {
         drop(contact);
         let _ = socket.peer_addr().map(|at| peer.at.set(at)); // once
         let _ = self.epoll.change(socket.as_fd(), rank.into(), false);
-        if !self.is_protected() {
+        let who = self.who();
+        if !who.is_protected {
             return self.carry(r, rank, socket, None);
         }
         let hellos =
             greeting.hellos().ok_or_else(|| "has not greeted, so there are no keys (GASNET_SCI_SECURE)".into());
-        let meet = |hellos| Meeting::new(socket.clone(), &self.who, rank, hellos, greeting.to.is_some());
+        let meet = |hellos| Meeting::new(socket.clone(), &who, rank, hellos, greeting.to.is_some());
         match hellos.and_then(meet) {
             Ok(meeting) => drop(r.meetings.insert(rank, meeting)),
             Err(why) => drop(self.end(rank, &why)),

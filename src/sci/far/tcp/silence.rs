@@ -106,7 +106,7 @@ impl Tcp {
         log::advise(&format!(
             "node {}: waits for node {rank} at {host} to make keys (GASNET_SCI_SECURE), for {seconds} s (GASNET_SCI_START_TIMEOUT) \
              already; does that node compute, or does something between the hosts hold back what goes by (docs/security.md)?",
-            self.who.me
+            self.who().me
         ));
     }
 }

@@ -3,9 +3,10 @@
 //! Must not know: what is carried.
 
 use super::guard::Guard;
-use super::link::{DATAGRAM, Link};
+use super::link::Link;
 use super::pipe::Terms;
 use super::sending::{Batch, is_too_long};
+use super::size::{LEAST, MOST};
 use super::{HEAD, Udp};
 use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
@@ -15,8 +16,6 @@ use socket2::SockAddr;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// Of a path that the system knows nothing of.
-const UNKNOWN: usize = 1252;
 /// What the system counts for a datagram beside its bytes, with what it rounds up.
 const EXTRA: usize = 1024;
 
@@ -54,7 +53,7 @@ impl Udp {
             Ok(ways) => (ways, None),
             Err(why) => (Vec::new(), Some(self.report(rank, why))),
         };
-        let most = ways.first().and_then(|way| udp::most(way.to).ok()).unwrap_or(UNKNOWN).min(DATAGRAM);
+        let most = ways.first().and_then(|way| udp::most(way.to).ok()).unwrap_or(LEAST).min(MOST);
         // What the socket keeps is for all who send at once; a window of half of it leaves room for another one.
         let room = self.sockets.iter().map(udp::room).min().unwrap_or(0) / (2 * (most + EXTRA));
         let terms = Terms {
@@ -75,7 +74,7 @@ impl Udp {
         let mut lost = lost;
         match self.is_protected().then(|| Guard::new(self.secret, self.mode, self.me, rank)) {
             Some(Ok(guard)) => link.pipe().protect(guard),
-            Some(Err(why)) => lost = Some(self.report(rank, format!("no keys: what this node says {why}"))),
+            Some(Err(why)) => lost = Some(self.report(rank, format!("this node {why}"))),
             None => {}
         }
         let mut peer = Peer {

@@ -26,8 +26,6 @@ use crate::sci::far::wire::{Done, Sink};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};
 
-/// The most bytes of a datagram, where the path takes them in one piece.
-pub const DATAGRAM: usize = 16 << 10;
 /// Writes below this go among frames.
 const SMALL: usize = 1 << 10;
 /// Packets that wait, at most, before a caller has to.

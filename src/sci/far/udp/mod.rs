@@ -37,7 +37,7 @@ pub mod outbox;
 pub mod pace;
 pub mod pipe;
 mod sending;
-mod size;
+pub mod size;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -387,6 +387,10 @@ impl Wire for Udp {
 
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
         self.with(peer, |link| link.post(frame))
+    }
+
+    fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
+        self.post(peer, frame)
     }
 
     unsafe fn write(

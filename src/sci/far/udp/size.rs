@@ -6,8 +6,10 @@
 /// What is taken to go everywhere: IPv6's least, 1,280 bytes, without the heads of IPv4 and UDP. Over an IPv6 way of no more than that the
 /// system cuts it.
 pub const LEAST: usize = 1252;
+/// The most bytes of a datagram, where the path takes them in one piece.
+pub const MOST: usize = 16 << 10;
 /// What is tried: Ethernet, then what datacentres and the loopback take.
-const SIZES: [usize; 4] = [1472, 4000, 8972, 16 << 10];
+const SIZES: [usize; 4] = [1472, 4000, 8972, MOST];
 /// Searches in a row, and the time between them; afterwards they are rare.
 const SEARCHES: u32 = 3;
 const SOON: u64 = 200_000;
@@ -84,14 +86,14 @@ mod tests {
 
     #[test]
     fn the_longest_question_that_is_answered_says_the_size() {
-        let mut size = Size::new(16 << 10);
+        let mut size = Size::new(MOST);
         assert_eq!((size.now(), questions(&mut size, 5)), (LEAST, SIZES.to_vec()));
         assert_eq!((size.timer(), size.next(6)), (Some(5 + SOON), None));
         size.answered(4000);
         size.answered(1472);
-        assert_eq!((size.now(), questions(&mut size, 5 + SOON)), (4000, vec![8972, 16 << 10]));
+        assert_eq!((size.now(), questions(&mut size, 5 + SOON)), (4000, vec![8972, MOST]));
         size.answered(1 << 20);
-        assert_eq!((size.now(), size.timer(), size.next(u64::MAX)), (16 << 10, None, None));
+        assert_eq!((size.now(), size.timer(), size.next(u64::MAX)), (MOST, None, None));
     }
 
     #[test]

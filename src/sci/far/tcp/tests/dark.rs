@@ -111,6 +111,10 @@ impl Sink for Flooded<'_> {
         self.node.place(peer, offset, len, write)
     }
 
+    fn written(&self, offset: u64) {
+        self.node.written(offset);
+    }
+
     fn lost(&self, peer: u32, why: &Lost) {
         self.node.lost(peer, why);
     }

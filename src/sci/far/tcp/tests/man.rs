@@ -62,7 +62,7 @@ fn pass_back(mut from: &TcpStream, mut to: &TcpStream) -> Vec<u8> {
 
 /// Node 0 reaches node 1 through a man, once.
 fn between(wires: Vec<Tcp>, mut deed: impl Deed) -> (Pair<Tcp>, Man) {
-    let (node, is_protected) = (wires[1].card.spots[0].at, wires[0].is_protected());
+    let (node, is_protected) = (wires[1].card.spots[0].at, wires[0].who().is_protected);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = Endpoint::at(Ipv4Addr::LOCALHOST.into(), listener.local_addr().unwrap().port()).card().bytes();
     let thread = thread::spawn(move || {
