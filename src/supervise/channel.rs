@@ -24,7 +24,7 @@ use std::ops::RangeInclusive;
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it, in a form that stays, so that each version can
 /// say which the other is.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
