@@ -2,6 +2,7 @@
 
 mod cases;
 mod everything;
+mod losses;
 mod protected;
 mod schedules;
 mod sizes;
