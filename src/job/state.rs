@@ -82,6 +82,10 @@ pub struct SegmentInfo {
 
 /// How long a peer's region may take to appear after its owner has passed the fence behind its creation.
 const CONNECT: Duration = Duration::from_secs(30);
+/// How long a node that leaves waits until other hosts have what it has sent; the same when all nodes were asked to end. Those that have ended
+/// by then answer nobody, and a job that has failed ends within a second.
+const PATIENCE: Duration = Duration::from_millis(800);
+const HASTE: Duration = Duration::from_millis(100);
 
 /// A node's segment, and its memory.
 type Own = (<Host as Adapter>::LocalSegment, <Host as Adapter>::Local);
@@ -310,9 +314,9 @@ impl Job {
         self.places.host(node)
     }
 
-    /// This node leaves in good order: what it has sent arrives.
+    /// This node leaves in good order: what it has sent arrives. That nobody waits for, if all nodes were asked to end.
     pub fn leave(&self) {
-        self.adapter.leave();
+        self.adapter.leave(if signals::was_asked() { HASTE } else { PATIENCE });
     }
 
     /// The segments of all nodes; `None` before attach.

@@ -83,9 +83,9 @@ impl JobAdapter for Hosts {
         }
     }
 
-    fn leave(&self) {
+    fn leave(&self, time: Duration) {
         if let Some(far) = self.far() {
-            far.leave(Duration::from_millis(800));
+            far.leave(time);
         }
     }
 

@@ -5,6 +5,7 @@
 use super::far::Far;
 use super::shm::Shm;
 use super::{Adapter, NodeId, SciError, SegmentId};
+use std::time::Duration;
 
 /// An adapter that jobs can be built on: shared memory for nodes of this host, perhaps a network for others.
 pub trait JobAdapter: Adapter {
@@ -22,6 +23,6 @@ pub trait JobAdapter: Adapter {
     /// Starts the thread that serves the network while the client computes or blocks: `always`, or only as long as something of this
     /// node waits. Call it once. A job on one host has none.
     fn start_thread(&self, always: bool) -> Result<(), SciError>;
-    /// This node leaves in good order: what it has sent to other hosts arrives there.
-    fn leave(&self);
+    /// This node leaves in good order: what it has sent to other hosts arrives there, if they take it within `time`.
+    fn leave(&self, time: Duration);
 }

@@ -37,6 +37,8 @@ pub mod model;
 mod pio;
 pub mod process;
 #[cfg(all(test, not(loom)))]
+pub(crate) mod random;
+#[cfg(all(test, not(loom)))]
 pub(crate) mod reorder;
 #[cfg(not(loom))]
 pub(crate) mod room;

@@ -10,6 +10,7 @@
 
 use super::delayed::{Store, Waiting};
 use super::dma::{DmaTarget, Queue};
+use super::random::Random;
 use super::{Adapter, Effort, NodeId, Placement, Properties, RemoteMap, RemoteSegment, SciError, SegmentId};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -282,24 +283,6 @@ impl<M: RemoteMap> RemoteMap for ReorderMap<M> {
 type Key = ((NodeId, SegmentId), usize);
 
 struct Lines<M>(Mutex<State<M>>);
-
-/// Random numbers that a seed repeats (splitmix64).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    /// Below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % bound as u64) as usize
-    }
-}
 
 struct State<M> {
     random: Random,

@@ -165,8 +165,8 @@ impl<A: JobAdapter> JobAdapter for Timed<A> {
     }
 
     /// What this node has stored arrives first.
-    fn leave(&self) {
+    fn leave(&self, time: Duration) {
         self.deliver();
-        self.inner.leave();
+        self.inner.leave(time);
     }
 }

@@ -3,7 +3,8 @@
 //! Rules:
 //! 1. The first cause decides. Its consequences are not reported.
 //! 2. After an orderly exit, or one that may become collective, the other nodes have a grace period. Only then are
-//!    they asked to end (SIGQUIT). A crash leaves no grace period.
+//!    they asked to end (SIGQUIT). A node that has failed, and said why, leaves a short one, in which others may say the same.
+//!    A crash leaves none.
 //! 3. A node that was asked and still exists is killed: after the exit timeout in an orderly end, after [`HASTE`] in
 //!    any other.
 
@@ -98,6 +99,13 @@ impl Ending {
             return;
         }
         self.line = Some((rank, line));
+    }
+
+    /// A node has said why it ends the job, and has left.
+    pub fn failed(&mut self, now: Instant) {
+        if !self.begun {
+            self.begin(now + self.short_grace, HASTE);
+        }
     }
 
     /// Node `rank` was killed by a signal that this supervisor did not send, or never ran.

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)] // processes and signals
 
 use super::debug;
+use super::header::Phase;
 use super::node::{self, Node};
 use crate::base::{fatal as base, log};
 use crate::os::{spare_heap, sys};
@@ -164,20 +165,29 @@ fn begin(node: &Node, code: i32) {
         }
     }
     SILENCED.iter().for_each(|signal| sys::set_plain(*signal, libc::SIG_IGN));
-    record(node, code);
+    record(node, Phase::Exiting, code);
 }
 
-fn record(node: &Node, code: i32) {
+fn record(node: &Node, phase: Phase, code: i32) {
     let code = (code & 0xff) as u8;
     CODE.store(code.into(), Ordering::Relaxed); // Relaxed: the alarm is armed later, and may read it on any thread
     node.header.record_exit(code);
-    node.record().set_exiting(code);
+    node.record().set_leaving(phase, code);
 }
 
 /// Ends this node with `code`. Flushes nothing. Async-signal-safe.
 pub fn at_once(code: u8) -> ! {
+    leave_at_once(Phase::Exiting, code)
+}
+
+/// As [`at_once`], for a node that has said why it ends the job: the others are asked without the grace of an orderly exit.
+fn fail(code: u8) -> ! {
+    leave_at_once(Phase::Failed, code)
+}
+
+fn leave_at_once(phase: Phase, code: u8) -> ! {
     if let Some(node) = node::current() {
-        record(node, code.into());
+        record(node, phase, code.into());
         depart(Departure::Failed);
     }
     sys::exit_now(code.into())
@@ -274,7 +284,7 @@ pub fn die_of(signal: c_int) -> ! {
 /// Makes a panic of the library a [`fatal`] error with the panic's place, and has [`base::fatal`] do what [`fatal`] does.
 pub fn install_error_hooks() {
     base::set_fatal_hook(on_fatal_error);
-    base::set_leave_hook(at_once);
+    base::set_leave_hook(fail);
     std::panic::set_hook(Box::new(|panic| {
         if spare_heap::has_switched() {
             sys::exit_now(1); // a child that looks names up: its parent goes on without it

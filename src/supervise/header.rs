@@ -53,14 +53,16 @@ pub enum Phase {
     Attached = 3,
     /// In `gasnet_exit`, or returning from `main`; the exit code is recorded.
     Exiting = 4,
+    /// It ends with a line that says why the job ends; the exit code is recorded.
+    Failed = 5,
 }
 
 impl Phase {
     pub(super) fn from_word(word: u32) -> Phase {
-        [Phase::Unborn, Phase::Joining, Phase::Inited, Phase::Attached]
+        [Phase::Unborn, Phase::Joining, Phase::Inited, Phase::Attached, Phase::Exiting]
             .get(word as usize)
             .copied()
-            .unwrap_or(Phase::Exiting)
+            .unwrap_or(Phase::Failed)
     }
 }
 
@@ -136,8 +138,8 @@ impl NodeRecord {
 
     /// How far the node has come.
     pub fn phase(&self) -> Phase {
-        // ORDERING: Acquire ↔ Release in `advance` and `set_exiting`: a thread that sees Joining sees the pid, and
-        // one that sees Exiting sees the exit code.
+        // ORDERING: Acquire ↔ Release in `advance` and `set_leaving`: a thread that sees Joining sees the pid, and
+        // one that sees Exiting or Failed sees the exit code.
         Phase::from_word(self.phase.load(Ordering::Acquire))
     }
 
@@ -158,10 +160,10 @@ impl NodeRecord {
         taken
     }
 
-    /// Records that the node leaves with `code` (0–255).
-    pub fn set_exiting(&self, code: u8) {
+    /// Records that the node leaves with `code` (0–255), as `phase` says: Exiting or Failed.
+    pub fn set_leaving(&self, phase: Phase, code: u8) {
         self.exit_code.store(code.into(), Ordering::Relaxed); // Relaxed: published by `advance`
-        self.advance(Phase::Exiting);
+        self.advance(phase);
     }
 
     /// The number of the node's host, from 0. Nodes with the same number share this memory.
@@ -184,9 +186,9 @@ impl NodeRecord {
         self.position.store(position.saturating_add(1), Ordering::Relaxed); // Relaxed: rule 1
     }
 
-    /// The code given to [`NodeRecord::set_exiting`].
+    /// The code given to [`NodeRecord::set_leaving`].
     pub fn exit_code(&self) -> u8 {
-        self.exit_code.load(Ordering::Relaxed) as u8 // Relaxed: `phase` == Exiting came before
+        self.exit_code.load(Ordering::Relaxed) as u8 // Relaxed: `phase` >= Exiting came before
     }
 }
 
@@ -483,7 +485,7 @@ mod tests {
         let (_fd, header) = JobHeader::create(1).unwrap();
         let record = header.record(0);
         assert!(record.claim() && !record.claim());
-        record.set_exiting(3);
+        record.set_leaving(Phase::Exiting, 3);
         record.advance(Phase::Attached);
         assert_eq!((record.phase(), record.exit_code()), (Phase::Exiting, 3));
     }

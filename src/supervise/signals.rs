@@ -34,6 +34,8 @@ static QUIT_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 static DYING: AtomicU32 = AtomicU32::new(0);
 // GASNET_SCI_RESERVE. Relaxed everywhere: set before the handler that reads it is installed.
 static RESERVES: AtomicBool = AtomicBool::new(false);
+// The supervisor has asked this node to end.
+static ASKED: AtomicBool = AtomicBool::new(false);
 static DIRECT: AtomicU32 = AtomicU32::new(0);
 static FORWARDED: AtomicU32 = AtomicU32::new(0);
 
@@ -85,6 +87,11 @@ pub fn was_told_to_end() -> bool {
     DIRECT.load(Ordering::Relaxed) > 0 // Relaxed: a hint
 }
 
+/// Whether the supervisor has asked this node to end, as it asks all of them.
+pub fn was_asked() -> bool {
+    ASKED.load(Ordering::Relaxed) // Relaxed: a hint
+}
+
 // How the signal was sent, and whether this node's supervisor sent it.
 fn origin(info: *mut libc::siginfo_t) -> (c_int, bool) {
     // SAFETY: the kernel passes a valid siginfo to SA_SIGINFO handlers for as long as they run. It is null if a
@@ -106,6 +113,7 @@ fn report(what: &str, signal: c_int) {
 extern "C" fn on_quit(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
     die_if_no_node(signal);
     let (code, from_supervisor) = origin(info);
+    ASKED.fetch_or(from_supervisor, Ordering::Relaxed); // Relaxed: a hint
     let ours = from_supervisor || code == libc::SI_TKILL;
     if ours || !QUIT_WAS_IGNORED.load(Ordering::Relaxed) {
         leave() // Relaxed: see `install_at_init`

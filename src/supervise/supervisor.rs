@@ -284,7 +284,7 @@ impl Supervisor {
         let Some(loss) = loss else { return false };
         // A node behind a wrapper ends twice. Where it did not say its code, only the second end has one, which hides no failure.
         let is_news = header.lose(end.rank);
-        let hidden = (!is_news && end.phase != Phase::Exiting).then_some(1);
+        let hidden = (!is_news && end.phase < Phase::Exiting).then_some(1);
         let code = loss.code.or(hidden);
         code.into_iter().for_each(|code| header.record_exit(code));
         if is_news {

@@ -36,17 +36,21 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// A node that writes so many pieces.
-    pub fn new(me: u32, pieces: u64) -> Ours {
+    /// Both ends: the first one writes so many pieces, of which at most `window` packets are on their way.
+    pub fn pair(pieces: u64, mode: Mode, window: u32) -> [Ours; 2] {
+        [(0, pieces), (1, 0)].map(|(me, pieces)| Ours::new(me, pieces, mode, window as u16))
+    }
+
+    fn new(me: u32, pieces: u64, mode: Mode, window: u16) -> Ours {
         let terms = Terms {
-            mode: Mode::NORMAL,
+            mode,
             job: 1,
             me,
             peer: 1 - me,
             incarnation: me,
             first: 0,
             seeds: if me == 0 { [1, 2] } else { [2, 1] },
-            window: 4096,
+            window,
             most: DATAGRAM - HEAD,
             dead: 10_000_000,
             contact: 60_000_000,
@@ -95,5 +99,9 @@ impl End for Ours {
 
     fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire) == self.pieces
+    }
+
+    fn moved(&self) -> u64 {
+        if self.pieces == 0 { u64::MAX } else { self.done.load(Ordering::Acquire) * PIECE as u64 }
     }
 }

@@ -165,4 +165,8 @@ impl End for Quinn {
     fn is_done(&self) -> bool {
         self.is_done
     }
+
+    fn moved(&self) -> u64 {
+        self.moved as u64
+    }
 }

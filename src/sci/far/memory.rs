@@ -10,7 +10,7 @@
 
 use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::os::event;
-use crate::sci::reorder::Random;
+use crate::sci::random::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::collections::VecDeque;

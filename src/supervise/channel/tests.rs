@@ -12,7 +12,7 @@ fn half() -> impl Strategy<Value = Half> {
 }
 
 fn phase() -> impl Strategy<Value = Phase> {
-    (0..=4u32).prop_map(Phase::from_word)
+    (0..=5u32).prop_map(Phase::from_word)
 }
 
 fn end() -> impl Strategy<Value = End> {
@@ -141,7 +141,7 @@ fn what_cannot_be_is_refused() {
     let body = &end[HEAD..];
     assert!(refused(&whole(&[body, &[0]].concat())), "a byte too many");
     (1..body.len()).for_each(|len| assert!(refused(&whole(&body[..len])), "{len} bytes"));
-    for (at, value, what) in [(4, 5, "phase"), (5, 3, "how"), (6, 130, "signal"), (8, 2, "whether there is a code")] {
+    for (at, value, what) in [(4, 6, "phase"), (5, 3, "how"), (6, 130, "signal"), (8, 2, "whether there is a code")] {
         let mut body = body.to_vec();
         assert!(body[at] < value);
         body[at] = value;

@@ -20,7 +20,7 @@ impl Ending {
     /// That is so for a node that has no mail boxes, or no others but those of GASNet programs; for one that left in good order; and
     /// once the nodes were asked to end.
     pub fn survived(&self, end: &End, boxes: Boxes) -> Option<Loss> {
-        let exiting = end.phase == Phase::Exiting;
+        let exiting = end.phase >= Phase::Exiting;
         if boxes == Boxes::None || boxes == Boxes::Done && exiting || self.was_asked() {
             return None;
         }
@@ -46,7 +46,7 @@ impl Ending {
     /// from now on, unless it has a better one.
     pub fn ended(&mut self, now: Instant, end: &End, place: &str) -> Option<u8> {
         let who = format!("node {}/{} (pid {}{place})", end.rank, self.nodes, end.pid);
-        let exiting = end.phase == Phase::Exiting;
+        let exiting = end.phase >= Phase::Exiting;
         let consequence = self.was_asked() && !exiting;
         let code = match end.how {
             How::Signal(signal) => {
@@ -65,6 +65,7 @@ impl Ending {
             How::Status(status) => Some(status),
         };
         match code {
+            _ if end.phase == Phase::Failed => self.failed(now),
             _ if exiting => self.orderly(now),
             None => self.premature(now, end.rank, format!("{who} ended without gasnet_exit; ending the job")),
             Some(code) if end.phase == Phase::Unborn => {
@@ -111,6 +112,15 @@ mod tests {
         assert_eq!(ending.ended(now, &end(4, Phase::Attached, How::Signal(9)), ""), None);
         assert_eq!(ending.ended(now, &end(5, Phase::Attached, How::Status(1)), ""), None);
         assert_eq!(ending.ended(now, &end(6, Phase::Exiting, How::Status(5)), ""), Some(5), "it had begun to leave");
+    }
+
+    #[test]
+    fn a_node_that_has_said_why_it_ends_the_job_leaves_the_others_little_time_and_no_second_line() {
+        let (mut ending, now) = (Ending::new(4, Duration::from_secs(10)), Instant::now());
+        assert_eq!(ending.ended(now, &end(1, Phase::Failed, How::Status(1)), ""), Some(1));
+        assert_eq!(ending.ended(now, &end(2, Phase::Failed, How::Status(1)), ""), Some(1));
+        assert_eq!(ending.steps(now + Duration::from_millis(108)), [Step::Ask]);
+        assert_eq!(ending.steps(now + Duration::from_millis(608)), [Step::Kill]);
     }
 
     #[test]

@@ -40,6 +40,9 @@ mod sending;
 pub mod size;
 #[cfg(all(test, not(loom)))]
 mod tests;
+#[cfg(all(test, not(loom)))]
+#[path = "tests/wire.rs"]
+mod tests_of_wire;
 
 use super::seal::CIPHER;
 use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};

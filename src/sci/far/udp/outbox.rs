@@ -81,8 +81,11 @@ pub struct Outbox {
     answered: u64,
     rtt: Rtt,
     congestion: Congestion,
-    /// Sendings from this one on belong to a loss episode of their own.
+    /// Sendings behind this one belong to a loss episode of their own, and those behind the other one to another round.
     episode: u64,
+    round: u64,
+    /// A packet counts as lost then, if it does not come.
+    loss_at: u64,
     /// Timeouts in a row.
     silence: u32,
     /// One packet more than the window allows, after a timeout.
@@ -114,6 +117,8 @@ impl Outbox {
             rtt: Rtt::default(),
             congestion: Congestion::new(mode.window),
             episode: 0,
+            round: 0,
+            loss_at: u64::MAX,
             silence: 0,
             probes: 0,
             asked: 0,
@@ -242,7 +247,7 @@ impl Outbox {
         }
         match self.mode.is_seed {
             true => self.flying().map(|packet| packet.sent + SEED_TIMEOUT).min(),
-            false => (self.flying > 0).then(|| self.asked + self.timeout()),
+            false => (self.flying > 0).then(|| self.loss_at.min(self.asked + self.timeout())),
         }
     }
 
@@ -267,6 +272,10 @@ impl Outbox {
             self.asked = now;
             self.questions += 1;
             return true;
+        }
+        if now >= self.loss_at {
+            self.find_losses(now);
+            return false;
         }
         self.counts.timeouts += 1;
         if self.mode.is_seed {
@@ -368,27 +377,40 @@ impl Outbox {
         }
         self.silence = 0;
         self.asked = now;
-        if was_full {
-            self.congestion.acknowledged(count);
+        if order > self.round {
+            self.round = self.orders;
+            self.rtt.begin_round();
         }
-        self.find_losses();
+        if was_full {
+            self.congestion.acknowledged(now, count, &self.rtt);
+        }
+        self.find_losses(now);
     }
 
-    /// Packets under way are lost whose sending was followed by others that have come, [`BEHIND`] or more, or much later ones.
-    fn find_losses(&mut self) {
+    /// Packets under way are lost whose sending was followed by others that have come, [`BEHIND`] or more, or one that was sent much later;
+    /// or by any, and much time is over.
+    fn find_losses(&mut self, now: u64) {
         let (newest, sent, _) = self.newest;
-        let late = self.rtt.reordering();
+        let (late, overdue) = (self.rtt.reordering(), self.rtt.overdue());
         let episode = self.episode;
-        let mut is_new = false;
+        let (mut is_new, mut loss_at) = (false, u64::MAX);
         let count = self.lose(|packet| {
-            let is_lost = packet.order + BEHIND <= newest || packet.order < newest && packet.sent + late <= sent;
+            let is_followed = packet.order < newest;
+            let is_late = packet.sent + late <= sent || packet.sent + overdue <= now;
+            let is_lost = packet.order + BEHIND <= newest || is_followed && is_late;
             is_new |= is_lost && packet.order > episode;
+            if is_followed && !is_lost {
+                loss_at = loss_at.min(packet.sent + overdue);
+            }
             is_lost
         });
+        self.loss_at = loss_at;
         self.counts.lost += u64::from(count);
         if is_new {
             self.episode = self.orders;
-            self.congestion.lost();
+        }
+        if count > 0 {
+            self.congestion.lost(count, is_new, self.rtt.is_crowded());
         }
     }
 

@@ -1,6 +1,6 @@
 //! A relay between two nodes that hands bytes on in pieces of any size, some of them late.
 
-use crate::sci::reorder::Random;
+use crate::sci::random::Random;
 use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

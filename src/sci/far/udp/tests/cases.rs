@@ -253,6 +253,30 @@ fn a_peer_that_says_nothing_is_dead_and_one_that_nobody_looked_at_is_not() {
     assert!(!end.pipe.is_dead(60_000_000));
 }
 
+/// Whatever it has under way, and however often that was sent again, a peer is dead by the clock of its last sign.
+#[test]
+fn a_peer_that_leaves_in_a_flood_is_dead_as_soon_as_the_time_is_over() {
+    let mut ends = open(Mode::NORMAL, 0, Protection::None);
+    (0..50).for_each(|_| ends[0].push(20, false));
+    let (mut now, mut last) = (0, 0);
+    while !ends[0].pipe.is_dead(now) {
+        now = ends[0].pipe.timer().max(now + 1);
+        ends[0].pipe.on_timer(now);
+        ends[1].pipe.on_timer(now);
+        for datagram in ends[0].datagrams(now) {
+            ends[1].hear(now, &datagram);
+        }
+        if now < 2_000 && pass(&mut ends, 1, now) > 0 {
+            last = now;
+        }
+        if ends[0].pipe.waiting() < 40 {
+            ends[0].push(20, false);
+        }
+    }
+    assert_eq!(now, last + 10_000_001);
+    assert!(counts(&ends[0]).timeouts > 5);
+}
+
 #[test]
 fn idle_ends_ask_each_other_now_and_then_and_stay_alive() {
     let mut ends = open(Mode::NORMAL, 0, Protection::None);

@@ -1,11 +1,12 @@
-//! The reliable protocol in a simulated network: two pipes, whose datagrams a schedule delays, drops, repeats and damages.
+//! The reliable protocol in a simulated network: two pipes, whose datagrams a schedule delays, drops, repeats and damages. `testkit/alone` has
+//! these tests too, without the rest of the library: what goes through sockets is elsewhere (`wire`).
 
 mod cases;
 mod everything;
+mod losses;
 mod protected;
 mod schedules;
 mod sizes;
-mod wire;
 
 use super::guard::Guard;
 use super::inbox::Take;
@@ -13,7 +14,8 @@ use super::mode::Mode;
 use super::pipe::{Pipe, Terms};
 use crate::sci::far::seal::epoch::Secret;
 use crate::sci::far::seal::exchange::Secrets;
-use crate::sci::reorder::Random;
+use crate::sci::random::Random;
+use std::collections::BTreeMap;
 
 const JOB: u64 = 77;
 const SECRET: [u8; 16] = *b"a test's secret.";
@@ -176,8 +178,12 @@ struct Net {
     late: usize,
     /// From when to when nothing of an end arrives.
     blackout: [(u64, u64); 2],
-    flying: Vec<(u64, usize, Vec<u8>)>,
+    flying: Flying,
+    sent: u64,
 }
+
+/// Datagrams on their way, by the time at which they arrive and the order in which they were sent: at which end they do.
+type Flying = BTreeMap<(u64, u64), (usize, Vec<u8>)>;
 
 impl Net {
     fn send(&mut self, now: u64, to: usize, mut datagram: Vec<u8>) {
@@ -200,17 +206,17 @@ impl Net {
         for _ in 0..copies {
             let late = if self.random.below(4) == 0 { self.random.below(self.late + 1) } else { 0 };
             let at = now + 1 + (self.delay / 2 + self.random.below(self.delay / 2 + 1) + late) as u64;
-            self.flying.push((at, to, datagram.clone()));
+            self.sent += 1;
+            self.flying.insert((at, self.sent), (to, datagram.clone()));
         }
     }
 
     fn next(&self) -> u64 {
-        self.flying.iter().map(|(at, ..)| *at).min().unwrap_or(u64::MAX)
+        self.flying.first_key_value().map_or(u64::MAX, |((at, _), _)| *at)
     }
 
-    fn arrived(&mut self, now: u64) -> Vec<(usize, Vec<u8>)> {
-        let mut due: Vec<_> = self.flying.extract_if(.., |(at, ..)| *at <= now).collect();
-        due.sort_by_key(|(at, ..)| *at);
-        due.into_iter().map(|(_, to, datagram)| (to, datagram)).collect()
+    fn arrived(&mut self, now: u64) -> Flying {
+        let later = self.flying.split_off(&(now + 1, 0));
+        std::mem::replace(&mut self.flying, later)
     }
 }

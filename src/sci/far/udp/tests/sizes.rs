@@ -16,7 +16,8 @@ fn run(protection: Protection, limit: impl Fn(u64) -> usize, loss: usize, time: 
         End::with(terms, 0, protection)
     });
     let (random, blackout) = (Random::new(7), [(0, 0); 2]);
-    let mut net = Net { random, loss, twice: 0, damage: 0, delay: 200, late: 0, blackout, flying: Vec::new() };
+    let mut net =
+        Net { random, loss, twice: 0, damage: 0, delay: 200, late: 0, blackout, flying: Flying::new(), sent: 0 };
     let mut now = 0;
     while now < time || ends[0].pushed < PACKETS || ends[0].pipe.waiting() > 0 {
         for end in [0, 1] {
@@ -25,7 +26,7 @@ fn run(protection: Protection, limit: impl Fn(u64) -> usize, loss: usize, time: 
                 net.send(now, 1 - end, datagram);
             }
         }
-        for (to, datagram) in net.arrived(now) {
+        for (to, datagram) in net.arrived(now).into_values() {
             ends[to].hear(now, &datagram);
         }
         if ends[0].pushed < PACKETS && ends[0].pipe.waiting() < 20 {

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)] // transfers of the tests' memory
 
-use super::SECRET;
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::Endpoint;
 use crate::sci::far::conformance::{self, Pair};
@@ -14,6 +13,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+const SECRET: [u8; 16] = *b"a test's secret.";
 
 fn wires(nodes: u32, mode: Mode) -> Vec<Udp> {
     let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);
@@ -53,10 +54,50 @@ fn it_does_what_every_wire_must_do_with_losses_repeats_late_and_damaged_datagram
         conformance::a_read_brings_its_bytes_and_no_others(&pair);
         conformance::a_kept_now_source_is_free_at_once(&pair);
         conformance::what_is_idle_is_not_busy(&pair);
-        let counters = pair.nodes[0].wire.counters();
+        let counters: Vec<_> = pair.nodes.iter().flat_map(|node| node.wire.counters()).collect();
         for name in ["UDP packets sent again", "UDP data before", "UDP ack behind a gap", "UDP datagrams damaged"] {
             assert!(counters.iter().any(|(other, times)| *other == name && *times > 0), "{name}: {counters:?}");
         }
+    }
+}
+
+/// What a datagram carries is copied once. If it were read for the checksum and again for the copy, what another thread stores in between would
+/// make each sending a damaged one, for ever.
+#[test]
+fn memory_that_changes_while_it_is_read_arrives_at_the_first_sending() {
+    const LEN: usize = 400_000;
+    static DONE: AtomicU64 = AtomicU64::new(0);
+    for (turn, wires) in [wires(2, Mode::NORMAL), protected(2, Mode::NORMAL)].into_iter().enumerate() {
+        let pair = Pair::new(wires);
+        pair.set_segments();
+        let base = pair.nodes[1].memory.base().expose_provenance();
+        let (stop, turns) = (AtomicBool::new(false), AtomicU64::new(0));
+        let mut room = vec![0u8; LEN];
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Relaxed, all: nothing is ordered by it.
+                while !stop.load(Ordering::Relaxed) {
+                    let byte = turns.fetch_add(1, Ordering::Relaxed) as u8 | 1;
+                    for at in (0..LEN).step_by(64) {
+                        let at = std::ptr::with_exposed_provenance_mut::<u8>(base + at);
+                        // SAFETY: inside the memory of the node, which lives as long as the process.
+                        unsafe { at.write_volatile(byte) };
+                    }
+                }
+            });
+            pair.until("the first stores", || turns.load(Ordering::Relaxed) > 1); // Relaxed: as above
+            for read in 1..=8 {
+                let place = (room.as_mut_ptr(), room.len());
+                // SAFETY: the room lives until the read is done.
+                pair.until("a read", || unsafe { pair.nodes[0].wire.read(1, 0, place, &DONE) }.unwrap());
+                let all = 8 * turn as u64 + read;
+                pair.until("a read", || DONE.load(Ordering::Acquire) == all); // ORDERING: ↔ the Release of the wire
+                assert!(room.iter().step_by(64).all(|byte| byte & 1 == 1));
+            }
+            stop.store(true, Ordering::Relaxed); // Relaxed: as above
+        });
+        let damaged = pair.nodes[0].wire.peer(1).lock().link.pipe().refused();
+        assert_eq!(damaged, 0, "protected: {turn}");
     }
 }
 
