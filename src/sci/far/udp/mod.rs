@@ -12,6 +12,7 @@
 //! | `link` | frames, writes and reads of one peer, in packets |
 //! | `contact` | a peer, its addresses, which is tried when |
 //! | `sending` | batches of datagrams |
+//! | `direct` | sockets of the peers with which this node talks most |
 //! | `faults` | what goes wrong on wish, for tests |
 //! | this | sockets, time, all peers |
 //!
@@ -27,6 +28,7 @@
 
 mod contact;
 mod datagram;
+mod direct;
 mod faults;
 pub mod guard;
 pub mod head;
@@ -42,7 +44,7 @@ mod size;
 mod tests;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, enter};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -51,12 +53,14 @@ use crate::os::net::{self, Epoll};
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use contact::{Path, Peer};
+use direct::{DIRECT, Direct, Sleepers, Taking};
 use faults::Faults;
 use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
 use parking_lot::{Mutex, MutexGuard};
+use sending::Batch;
 use sha2::Sha256;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, RawFd};
@@ -69,6 +73,8 @@ const FRAME: usize = 1400;
 const ROOM: usize = 8 << 20;
 /// Calls that one look takes what has come with, at most.
 const LOOKS: usize = 64;
+/// So often something is taken before what it makes goes to the peer, at most: an acknowledgement of more costs both sides less.
+const ANSWERED: usize = 8;
 /// One in so many looks looks at all sockets.
 const AT_ALL: u32 = 64;
 /// A node that is not looked at for longer is asked again by its peers.
@@ -91,6 +97,8 @@ pub struct Udp {
     sockets: Vec<UdpSocket>,
     /// Beside each of them, one for questions how long datagrams may be. Nothing comes there.
     uncut: Vec<UdpSocket>,
+    direct: [Direct; DIRECT],
+    sleepers: Sleepers,
     epoll: Epoll,
     timer: Timer,
     begin: Instant,
@@ -98,6 +106,8 @@ pub struct Udp {
     peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
     /// Which one thread at a time has.
     receiving: Mutex<Receiving>,
+    /// For threads that send.
+    batches: Mutex<Vec<Batch>>,
     losses: Mutex<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
@@ -109,6 +119,9 @@ pub struct Udp {
     faults: Option<Mutex<Faults>>,
 }
 
+/// The peer that was heard last, which has not been answered.
+type Heard<'a> = Option<(u32, MutexGuard<'a, Peer>)>;
+
 /// Where something is looked for, and room for it.
 struct Receiving {
     room: Vec<u8>,
@@ -116,6 +129,7 @@ struct Receiving {
     /// Sockets, as bits, at which each look looks, and those where something has come since the last look at all.
     likely: u64,
     used: u64,
+    taking: [Taking; DIRECT],
 }
 
 impl Udp {
@@ -144,12 +158,21 @@ impl Udp {
             card,
             sockets,
             uncut,
+            direct: Default::default(),
+            sleepers: Sleepers::default(),
             epoll,
             timer,
             begin: Instant::now(),
             book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::new(Receiving { room: vec![0; 1 << 16], looks: 0, likely: u64::MAX, used: 0 }),
+            receiving: Mutex::new(Receiving {
+                room: vec![0; 1 << 16],
+                looks: 0,
+                likely: u64::MAX,
+                used: 0,
+                taking: Default::default(),
+            }),
+            batches: Mutex::default(),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
@@ -208,15 +231,17 @@ impl Udp {
             return Err(lost.clone());
         }
         let result = act(&mut peer.link);
-        self.flush(rank, peer);
+        self.flush(rank, peer, self.now());
         Ok(result)
     }
 
     /// Sends what a link has to say, and notes when it must be looked at again.
-    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>) {
-        let now = self.now();
+    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>, now: u64) {
         if peer.lost.is_none() {
             self.send(&mut peer, now);
+        }
+        if peer.link.rests() {
+            self.disconnect(&mut peer);
         }
         if peer.lost.is_none() && !peer.link.has_left() {
             if let Some(why) = self.hopeless(&mut peer, now) {
@@ -242,44 +267,68 @@ impl Udp {
         lost
     }
 
-    /// Takes what has come. True: anything did. A look that is not thorough looks at the sockets alone that peers use, and not behind a
+    /// Takes what has come. Returns when the last of it came. A look that is not thorough looks at the sockets alone that peers use, and not behind a
     /// datagram that came alone: on a host with three addresses a Short takes 12.4 µs there and back instead of 14.1 (EPYC VM, 2026-11).
-    fn receive(&self, at: &mut Receiving, thorough: bool, sink: &dyn Sink) -> bool {
+    fn receive(&self, at: &mut Receiving, thorough: bool, sink: &dyn Sink) -> Option<u64> {
         at.looks = at.looks.wrapping_add(1);
         let is_at_all = thorough || at.looks.is_multiple_of(AT_ALL);
         if is_at_all {
             at.likely = if at.used == 0 { at.likely } else { at.used };
             at.used = 0;
         }
-        let mut has_come = false;
-        for (number, socket) in self.sockets.iter().enumerate() {
-            let bit = 1 << (number % 64);
+        let mut has_come = None;
+        for place in 0..self.sockets.len() + DIRECT {
+            let bit = 1 << (place % 64);
             if !is_at_all && at.likely & bit == 0 {
                 continue;
             }
-            for _ in 0..LOOKS {
-                let Some(came) = udp::receive(socket, &mut at.room) else { break };
-                has_come = true;
+            let direct = place.checked_sub(self.sockets.len());
+            let made = direct.and_then(|direct| self.direct[direct].made());
+            if direct.is_some() && made.is_none() {
+                continue;
+            }
+            let number = made.map_or(place, |made| made.beside);
+            let (mut last, mut now) = (None, 0);
+            for look in 1..=LOOKS {
+                let came = match (direct, made) {
+                    (Some(direct), Some(made)) => at.taking[direct].receive(made, &mut at.room),
+                    _ => udp::receive(&self.sockets[number], &mut at.room),
+                };
+                let Some(came) = came else { break };
                 at.used |= bit;
-                self.take(number, came.from, at.room[..came.len].chunks_mut(came.each), sink);
+                now = self.now();
+                has_come = Some(now);
+                self.take(number, came.from, at.room[..came.len].chunks_mut(came.each), now, &mut last, sink);
                 if !thorough && came.len <= came.each {
                     break;
                 }
+                if look % ANSWERED == 0 {
+                    self.let_go(&mut last, now);
+                }
             }
+            self.let_go(&mut last, now);
         }
         has_come
     }
 
-    /// Datagrams from one address.
-    fn take<'a>(
-        &self,
+    /// Sends what there is to say to the peer that was heard last.
+    fn let_go(&self, last: &mut Heard<'_>, now: u64) {
+        if let Some((rank, peer)) = last.take() {
+            self.flush(rank, peer, now);
+        }
+    }
+
+    /// Datagrams from one address. Who has sent them is answered with what comes next.
+    fn take<'a, 'b>(
+        &'b self,
         socket: usize,
         from: SocketAddr,
         datagrams: impl Iterator<Item = &'a mut [u8]>,
+        now: u64,
+        last: &mut Heard<'b>,
         sink: &dyn Sink,
     ) {
         let Some(book) = self.book.get() else { return }; // a peer has met the others earlier; what it says comes again
-        let mut last: Option<(u32, MutexGuard<'_, Peer>)> = None;
         for datagram in datagrams {
             let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
                 continue;
@@ -291,16 +340,14 @@ impl Udp {
                 continue;
             }
             if last.as_ref().is_none_or(|(other, _)| *other != rank) {
-                if let Some((rank, peer)) = last.take() {
-                    self.flush(rank, peer);
-                }
-                last = Some((rank, self.peer(rank).lock()));
+                self.let_go(last, now);
+                *last = Some((rank, self.peer(rank).lock()));
             }
-            let Some((_, peer)) = &mut last else { continue };
+            let Some((_, peer)) = last else { continue };
             if peer.lost.is_some() {
                 continue;
             }
-            let (now, refused) = (self.now(), peer.link.pipe().refused());
+            let refused = peer.link.pipe().refused();
             if let Err(why) = peer.link.on_datagram(now, datagram, rank, sink) {
                 peer.lost = Some(self.report(rank, format!("at {} {why}", net::shown(from))));
                 continue;
@@ -309,19 +356,17 @@ impl Udp {
             let is_there = peer.is_sure && peer.path.as_ref().is_some_and(|path| path.shown == from);
             let is_good = peer.link.pipe().refused() == refused && peer.link.pipe().is_met();
             if !is_there && is_good && book.has(rank, from) {
-                peer.path = Some(Path { socket, to: from.into(), shown: from });
+                self.disconnect(peer);
+                peer.path = Some(Path { socket, direct: None, to: from.into(), shown: from });
                 peer.is_sure = peer.link.pipe().is_open();
             }
-        }
-        if let Some((rank, peer)) = last {
-            self.flush(rank, peer);
         }
     }
 
     /// Looks at all links if one is due.
-    fn look_at_time(&self) {
+    fn look_at_time(&self, now: u64) {
         // Relaxed, both: a time; links have locks.
-        if self.now() < self.due.load(Ordering::Relaxed) {
+        if now < self.due.load(Ordering::Relaxed) {
             return;
         }
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
@@ -337,7 +382,7 @@ impl Udp {
                 self.try_next_way(&mut peer, now);
             }
             peer.link.pipe().on_timer(now);
-            self.flush(rank, peer);
+            self.flush(rank, peer, now);
         }
     }
 
@@ -408,14 +453,17 @@ impl Wire for Udp {
     }
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
-        let Some(mut receiving) = self.receiving.try_lock() else { return false };
+        let Some(mut receiving) = enter(&self.receiving, thorough) else { return false };
         let came = self.receive(&mut receiving, thorough, sink);
-        self.look_at_time();
+        self.look_at_time(came.unwrap_or_else(|| self.now()));
         self.report_losses(sink);
+        if came.is_some() && !thorough {
+            self.is_awake();
+        }
         if thorough || self.watch_always.load(Ordering::Relaxed) {
             self.set_timer(); // Relaxed: set before there are other threads
         }
-        came
+        came.is_some()
     }
 
     fn is_busy(&self) -> bool {
@@ -457,6 +505,7 @@ impl Wire for Udp {
     }
 
     fn descriptor(&self) -> Option<RawFd> {
+        self.falls_asleep();
         Some(self.epoll.descriptor())
     }
 
