@@ -11,7 +11,6 @@ use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
 use crate::sci::far::seal::TAG;
 use crate::sci::far::wire::Lost;
-use socket2::SockAddr;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -26,8 +25,7 @@ pub(super) struct Path {
     pub(super) socket: usize,
     /// That of the peer's own socket, if it has one.
     pub(super) direct: Option<usize>,
-    pub(super) to: SockAddr,
-    pub(super) shown: SocketAddr,
+    pub(super) at: SocketAddr,
 }
 
 /// One peer.
@@ -104,14 +102,14 @@ impl Udp {
         let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());
         let socket = self.sockets.iter().position(is_from).or_else(|| self.sockets.iter().position(is_of_family));
         self.disconnect(peer);
-        peer.path = socket.map(|socket| Path { socket, direct: None, to: way.to.into(), shown: way.to });
+        peer.path = socket.map(|socket| Path { socket, direct: None, at: way.to });
         (peer.attempts, peer.tried) = (peer.attempts + 1, now);
     }
 
     /// Why a peer must be given up, if it must.
     pub(super) fn hopeless(&self, peer: &mut Peer, now: u64) -> Option<String> {
         if let Some(error) = peer.refusal.as_ref().filter(|error| is_too_long(error)) {
-            let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+            let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.at));
             let most = peer.link.most();
             return Some(format!(
                 "the way to {at} takes no datagram of up to {most} bytes: {error}; GASNET_SCI_IFACE chooses another interface"
@@ -125,7 +123,7 @@ impl Udp {
     }
 
     fn silence_of(&self, peer: &mut Peer) -> String {
-        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.at));
         match peer.is_sure {
             true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
             false => {

@@ -119,13 +119,13 @@ impl Udp {
         let is_connected = match direct.made() {
             Some(made) if made.beside == path.socket => {
                 let mut to = made.to.lock();
-                *to = path.shown;
-                made.socket.connect(path.shown).is_ok()
+                *to = path.at;
+                made.socket.connect(path.at).is_ok()
             }
             Some(_) => false,
-            None => udp::beside(&self.sockets[path.socket], path.shown, super::ROOM).is_ok_and(|socket| {
+            None => udp::beside(&self.sockets[path.socket], path.at, super::ROOM).is_ok_and(|socket| {
                 let sleepers = self.sleepers.threads.lock();
-                let made = Made { socket, beside: path.socket, to: Mutex::new(path.shown) };
+                let made = Made { socket, beside: path.socket, to: Mutex::new(path.at) };
                 let is_set = direct.made.set(made).is_ok(); // who has it alone makes it
                 if self.sleepers.is_watched.load(Ordering::Relaxed) {
                     self.watch(Epoll::add_readable); // Relaxed: under the lock

@@ -17,10 +17,10 @@
 
 #![allow(unsafe_code)] // memory of clients and of this node's segment, as wire::Wire and wire::Sink promise it
 
+use super::burst::TOGETHER;
 use super::head::HEAD;
 use super::inbox::Take;
 use super::mode::ahead;
-use super::outbox::TOGETHER;
 use super::pipe::{Pipe, Terms};
 use crate::sci::far::tcp::chunk::Memory;
 use crate::sci::far::wire::{Done, Sink};

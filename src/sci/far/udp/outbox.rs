@@ -5,7 +5,7 @@
 //!
 //! Must not know: what packets carry, sockets.
 
-use super::head::HEAD;
+use super::burst::{Burst, Spare};
 use super::mode::{Counts, Mode, ahead};
 use super::pace::{Congestion, LONGEST, Rtt};
 use crate::sci::far::tcp::chunk::Memory;
@@ -20,24 +20,10 @@ const PROBE: u64 = 200_000;
 /// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
 /// One takes 0.15 µs instead of 0.22, over datagrams of 1,472 bytes 0.37 instead of 0.77 (a loaded EPYC VM, 2026-11).
 const FLOOD: u32 = 8;
-/// Packets of so many bytes of their own, or more, leave their memory to others, as long as so many have. Else the allocator gives back to
-/// the system what a flood has left, and the next one finds none of its pages: that took half of the time of puts of 64 KiB that are copied
-/// (EPYC VM, 2026-11).
-const LARGE: usize = 4 << 10;
-const SPARE: usize = 64;
-/// Bytes of a call of the system, which are a little fewer than 64 KiB with the heads of IPv6; and for how many µs packets that fill none wait in a flood, at most. Behind [`FLOOD`] others that is no
-/// delay. A guess.
-pub const TOGETHER: usize = 65_472;
-const LINGER: u64 = 30;
 /// Sendings of one packet after which, if none has come, its size may be why.
 const STUCK: u32 = 5;
 /// Timeouts in a row after which the window begins anew.
 const SILENT: u32 = 2;
-
-/// Packets of `most` bytes that go in one call.
-fn together(most: usize) -> u32 {
-    (TOGETHER / (most + HEAD)) as u32
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -86,21 +72,14 @@ pub struct Outbox {
     /// The number of the first packet of the list.
     first: u32,
     packets: VecDeque<Packet>,
-    /// Memory of large packets that have left.
-    spare: Vec<Vec<u8>>,
+    spare: Spare,
     /// Own bytes of all.
     bytes: usize,
     /// So many of them, from the front, were sent at least once.
     begun: usize,
     flying: u32,
     lost: u32,
-    /// There was no window for what waits: then it waits until there is room for several packets.
-    is_full: bool,
-    /// Full packets that go in one call.
-    together: u32,
-    /// New packets that may go now, and since when those wait that may not; 0: none does.
-    allowed: u32,
-    waits_since: u64,
+    burst: Burst,
     /// The peer takes packets before this number.
     limit: u32,
     orders: u64,
@@ -132,15 +111,12 @@ impl Outbox {
             half: most / 2,
             first,
             packets: VecDeque::new(),
-            spare: Vec::new(),
+            spare: Spare::default(),
             bytes: 0,
             begun: 0,
             flying: 0,
             lost: 0,
-            is_full: false,
-            together: together(most),
-            allowed: u32::MAX,
-            waits_since: 0,
+            burst: Burst::of(most),
             limit: first.wrapping_add(mode.window),
             orders: 0,
             newest: (0, 0, false),
@@ -159,7 +135,7 @@ impl Outbox {
     /// A full packet has so many bytes from now on.
     pub fn fill(&mut self, most: usize) {
         self.half = most / 2;
-        self.together = together(most);
+        self.burst.fill(most);
     }
 
     /// The packet with this number, if it is not acknowledged.
@@ -200,9 +176,7 @@ impl Outbox {
     /// Adds a packet of parts, without memory. Returns its number.
     pub fn push_parts(&mut self, parts: &[&[u8]]) -> u32 {
         let len: usize = parts.iter().map(|part| part.len()).sum();
-        let spare = if len >= LARGE { self.spare.pop() } else { None };
-        let mut bytes =
-            spare.unwrap_or_else(|| Vec::with_capacity(if len >= LARGE { len.max(2 * self.half) } else { len }));
+        let mut bytes = self.spare.take(len, 2 * self.half);
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         self.push(bytes, None)
     }
@@ -234,17 +208,17 @@ impl Outbox {
 
     /// Nothing was said for long: memory that is not used is given back.
     pub fn rest(&mut self) {
-        self.spare = Vec::new();
+        self.spare = Spare::default();
         self.packets.shrink_to_fit();
     }
 
     /// The number of the packet that is sent now, if any. It counts as sent.
     pub fn next(&mut self, now: u64) -> Option<u32> {
         let Some(at) = self.choose() else {
-            self.is_full = self.begun < self.packets.len();
+            self.burst.ends(self.begun < self.packets.len());
             return None;
         };
-        self.is_full = false;
+        self.burst.goes(self.packets[at].state == State::Queued);
         let number = self.first.wrapping_add(at as u32);
         let packet = &mut self.packets[at];
         match packet.state {
@@ -254,7 +228,6 @@ impl Outbox {
             }
             _ => {
                 self.begun = at + 1;
-                self.allowed = self.allowed.saturating_sub(1);
                 self.counts.sent += 1;
             }
         }
@@ -277,41 +250,26 @@ impl Outbox {
         }
         let number = self.first.wrapping_add(self.begun as u32);
         let taken = ahead(self.limit, number).min(self.mode.window as i32 - self.begun as i32);
-        let is_taken = taken > 0 && !self.waits_for_more(window, taken as u32);
+        let (room, waiting) = (window.saturating_sub(self.flying), (self.packets.len() - self.begun) as u32);
+        let will_more = self.flying > 0 && self.probes == 0 && !self.mode.is_seed;
+        let is_taken = taken > 0 && !(will_more && self.burst.lacks(room.min(taken as u32), window, waiting));
         let packet = self.packets.get(self.begun)?;
         let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
         let is_held = may_grow && packet.memory.is_none() && packet.bytes.len() < self.half;
-        (is_taken && !is_held && self.allowed > 0).then_some(self.begun)
+        (is_taken && !is_held && self.burst.is_open()).then_some(self.begun)
     }
 
-    /// What may go is about to be sent. In a flood new packets go in numbers that fill calls of the system. Fewer wait for others, but not
-    /// for long.
+    /// What may go is about to be sent. In a flood new packets go in numbers that fill calls of the system.
     pub fn begin(&mut self, now: u64) {
-        self.allowed = u32::MAX;
-        let waiting = (self.packets.len() - self.begun) as u32;
-        let rest = if self.flying < FLOOD || self.mode.is_seed { 0 } else { waiting % self.together.max(1) };
-        let is_over = self.waits_since != 0 && now >= self.waits_since + LINGER;
-        if rest == 0 || is_over || self.choose().is_none() {
-            self.waits_since = 0;
-            return;
-        }
-        self.allowed = waiting - rest;
-        if self.allowed > 0 || self.waits_since == 0 {
-            self.waits_since = now.max(1);
-        }
+        self.burst.open();
+        let is_flood = self.flying >= FLOOD && !self.mode.is_seed && self.choose().is_some();
+        let waiting = if is_flood { self.packets.len() - self.begun } else { 0 };
+        self.burst.begin(now, waiting as u32);
     }
 
-    /// When [`Outbox::begin`] lets go what waits for others.
+    /// When what waits for others goes without them.
     pub fn lingers_until(&self) -> Option<u64> {
-        (self.waits_since != 0).then_some(self.waits_since + LINGER)
-    }
-
-    /// Room for `taken` packets is little, and those under way will make more: so the system has several in a call, not one or two for each
-    /// acknowledgement.
-    fn waits_for_more(&self, window: u32, taken: u32) -> bool {
-        let is_possible = self.is_full && self.flying > 0 && self.probes == 0 && !self.mode.is_seed;
-        let wanted = self.together.min(window / 4).min((self.packets.len() - self.begun) as u32);
-        is_possible && window.saturating_sub(self.flying).min(taken) < wanted
+        self.burst.until()
     }
 
     /// The peer takes nothing, and nothing is under way that it would answer: it must be asked.
@@ -392,12 +350,9 @@ impl Outbox {
             return 0;
         }
         (0..count as usize).for_each(|at| _ = self.came(at));
-        for Packet { mut bytes, .. } in self.packets.drain(..count as usize) {
+        for Packet { bytes, .. } in self.packets.drain(..count as usize) {
             self.bytes -= bytes.len();
-            if bytes.capacity() >= LARGE && self.spare.len() < SPARE {
-                bytes.clear();
-                self.spare.push(bytes);
-            }
+            self.spare.give(bytes);
         }
         self.begun -= count as usize;
         self.first = number;

@@ -3,9 +3,9 @@
 //! Must not know: what a datagram says.
 
 use super::Udp;
+use super::burst::TOGETHER;
 use super::contact::{Path, Peer};
 use super::datagram::{Datagram, bytes_of};
-use super::outbox::TOGETHER;
 use crate::os::{sys, udp};
 use crate::sci::far::tcp::chunk::Memory;
 use crate::sync::Ordering;
@@ -117,9 +117,9 @@ impl Udp {
             return;
         }
         if let Some(faults) = &self.faults {
-            let mut faults = faults.lock();
+            let (mut faults, to) = (faults.lock(), SockAddr::from(path.at));
             for datagram in batch.copy().chunks(batch.each) {
-                faults.send(now, from, &path.to, datagram, &mut |at, to, one| {
+                faults.send(now, from, &to, datagram, &mut |at, to, one| {
                     note(refusal, put_out(self.socket(at), Some(to), &[IoSlice::new(one)], None));
                 });
             }
@@ -132,7 +132,8 @@ impl Udp {
 
     fn put_out_all(&self, from: usize, path: &Path, batch: &Batch) -> io::Result<()> {
         let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
-        let (socket, to) = direct.map_or((self.socket(from), Some(&path.to)), |made| (&made.socket, None));
+        let there = direct.is_none().then(|| SockAddr::from(path.at));
+        let (socket, to) = (direct.map_or(self.socket(from), |made| &made.socket), there.as_ref());
         let segment = (batch.count > 1).then_some(batch.each as u16);
         let result = put_out(socket, to, &batch.parts(), segment);
         if result.is_ok() || segment.is_none() {
@@ -198,9 +199,10 @@ mod tests {
         pair.until("a frame", || pair.came(1) == 1);
         drop(pair.nodes.pop());
         let node = &pair.nodes[0];
+        while node.wire.progress(node, true) {} // what it has still said
         // A socket of the loopback reaches no other host.
         let elsewhere = std::net::SocketAddr::from(([192, 0, 2, 1], 9));
-        node.wire.peers[1].get().unwrap().lock().path.as_mut().unwrap().to = elsewhere.into();
+        node.wire.peers[1].get().unwrap().lock().path.as_mut().unwrap().at = elsewhere;
         assert_eq!(node.post(1, b"more"), Ok(true));
         let why = node.loss();
         assert!(
