@@ -9,6 +9,8 @@ use super::head::HEAD;
 pub const TOGETHER: usize = 65_472;
 /// In a flood, packets that fill no call wait for others for so long at most. Behind others that are under way that is no delay. A guess.
 const LINGER: u64 = 30;
+/// As many packets wait for each other as a way takes in so many µs, at most. A guess.
+const AT_ONCE: u64 = 250;
 /// Packets of so many bytes of their own, or more, leave their memory to others, as long as so many have. Else the allocator gives back to
 /// the system what a flood has left, and the next one finds none of its pages: that took half of the time of puts of 64 KiB that are copied
 /// (EPYC VM, 2026-11).
@@ -76,10 +78,12 @@ impl Burst {
         self.is_full = waits;
     }
 
-    /// There was no room, and for `room` of `waiting` packets there is some now, in a window of `window`: too little, since those under way
-    /// will make more.
-    pub fn lacks(&self, room: u32, window: u32, waiting: u32) -> bool {
-        self.is_full && room < self.together.min(window / 4).min(waiting)
+    /// There was no room, and for `room` of `waiting` packets there is some now, in a window of `window` packets that take `trip` there and
+    /// back: too little, since those under way will make more. On a slow way packets go one by one, as acknowledgements come: many at once
+    /// would find its queues full, and calls take little of the time.
+    pub fn lacks(&self, room: u32, window: u32, trip: u64, waiting: u32) -> bool {
+        let at_once = (u64::from(window) * AT_ONCE / trip.max(1)).min(u64::from(window / 4)) as u32;
+        self.is_full && room < self.together.min(at_once).min(waiting)
     }
 }
 
@@ -132,11 +136,13 @@ mod tests {
     #[test]
     fn who_was_out_of_room_waits_until_there_is_some_for_a_call_or_for_all() {
         let mut burst = Burst::of(16_000);
-        assert!(!burst.lacks(1, 100, 9));
+        assert!(!burst.lacks(1, 100, 0, 9));
         burst.ends(true);
-        assert!(burst.lacks(3, 100, 9) && !burst.lacks(4, 100, 9) && !burst.lacks(3, 100, 3) && !burst.lacks(1, 7, 9));
+        assert!(burst.lacks(3, 100, 0, 9) && !burst.lacks(4, 100, 0, 9), "a call");
+        assert!(!burst.lacks(3, 100, 0, 3) && !burst.lacks(1, 7, 0, 9), "all, or a part of the window");
+        assert!(burst.lacks(3, 100, 4 * AT_ONCE, 9) && !burst.lacks(1, 100, 100 * AT_ONCE, 9), "a slow way");
         burst.goes(true);
-        assert!(!burst.lacks(1, 100, 9));
+        assert!(!burst.lacks(1, 100, 0, 9));
     }
 
     #[test]

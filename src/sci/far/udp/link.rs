@@ -161,7 +161,7 @@ impl Link {
 
     /// Adds an item among others, in their order.
     fn add(&mut self, item: &[&[u8]]) -> u32 {
-        self.pipe.add(item, self.pipe.capacity(), |packet| !is_alone(packet))
+        self.pipe.add(item, self.pipe.capacity(), |packet| !is_alone(packet) && !is_large_write(packet))
     }
 
     /// Posts a frame. False: there is no room.
@@ -198,7 +198,7 @@ impl Link {
                     let own = [&head[..], &target.to_le_bytes()].concat();
                     self.pipe.push(own, Some(memory))
                 }
-                WRITE => self.add(&[&head, &target.to_le_bytes(), bytes]),
+                WRITE if piece < SMALL => self.add(&[&head, &target.to_le_bytes(), bytes]),
                 _ => self.pipe.push_parts(&[&head, &target.to_le_bytes(), bytes]),
             };
             self.note(number, offset + at as u64, end - at, done);
@@ -334,6 +334,11 @@ fn cut(len: usize, gone: usize, most: usize) -> Range<usize> {
 /// A packet with one item, which may be processed before others.
 fn is_alone(packet: &[u8]) -> bool {
     packet.first().is_some_and(|kind| [LOOSE, DATA].contains(kind))
+}
+
+/// A packet that begins with a piece of a long write. It keeps its size, which is that of the others.
+fn is_large_write(packet: &[u8]) -> bool {
+    matches!(packet, [WRITE, _, low, high, ..] if usize::from(u16::from_le_bytes([*low, *high])) >= SMALL)
 }
 
 /// The head of a write. Who is told of its end (`done`) may wait for it: a put of 8 bytes took 1,019 µs on the loopback, while its

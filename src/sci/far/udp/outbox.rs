@@ -252,7 +252,8 @@ impl Outbox {
         let taken = ahead(self.limit, number).min(self.mode.window as i32 - self.begun as i32);
         let (room, waiting) = (window.saturating_sub(self.flying), (self.packets.len() - self.begun) as u32);
         let will_more = self.flying > 0 && self.probes == 0 && !self.mode.is_seed;
-        let is_taken = taken > 0 && !(will_more && self.burst.lacks(room.min(taken as u32), window, waiting));
+        let lacks = || self.burst.lacks(room.min(taken as u32), window, self.rtt.smooth(), waiting);
+        let is_taken = taken > 0 && !(will_more && lacks());
         let packet = self.packets.get(self.begun)?;
         let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
         let is_held = may_grow && packet.memory.is_none() && packet.bytes.len() < self.half;

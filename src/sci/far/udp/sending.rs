@@ -182,6 +182,7 @@ mod tests {
     use crate::boot::contact::address::Endpoint;
     use crate::sci::far::conformance::Pair;
     use crate::sci::far::udp::mode::Mode;
+    use crate::sci::far::wire::Wire;
     use std::net::Ipv4Addr;
     use std::time::Duration;
 
