@@ -50,6 +50,11 @@ impl Epoll {
         Ok(epoll::add(&self.0, fd, EventData::new_u64(key), wanted(write))?)
     }
 
+    /// Adds `fd`, of which nothing but that it can be read is asked for. What is told of it has the key 0.
+    pub fn add_readable(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.add(fd, 0, false)
+    }
+
     /// Adds `fd`, of which only what happens anew is told (edge-triggered).
     pub fn add_edges(&self, fd: BorrowedFd<'_>, key: u64) -> io::Result<()> {
         Ok(epoll::add(&self.0, fd, EventData::new_u64(key), EventFlags::IN | EventFlags::ET)?)

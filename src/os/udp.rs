@@ -7,7 +7,7 @@
 use super::sys;
 use libc::c_int;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
-use std::io::{self, Error, ErrorKind};
+use std::io::{self, Error, ErrorKind, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
@@ -30,6 +30,11 @@ impl<T> Control<T> {
 /// A socket that never blocks, with a high number, because clients may expect the lowest ones. `room`: bytes for what comes, if the
 /// system gives so many. Routers may cut its datagrams in pieces: so a path that takes less than its first link is no trap.
 pub fn bind(at: SocketAddr, room: usize) -> io::Result<UdpSocket> {
+    bind_as(at, room, false)
+}
+
+/// `shares`: other sockets of this user may have the same address and port, if they say so too.
+fn bind_as(at: SocketAddr, room: usize, shares: bool) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(at), Type::DGRAM.nonblocking(), None)?;
     if at.is_ipv6() {
         socket.set_only_v6(true)?;
@@ -39,9 +44,26 @@ pub fn bind(at: SocketAddr, room: usize) -> io::Result<UdpSocket> {
     let bytes = c_int::try_from(room).unwrap_or(c_int::MAX);
     let _ = set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes).or_else(|_| socket.set_recv_buffer_size(room));
     let _ = set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes).or_else(|_| socket.set_send_buffer_size(room));
-    let _ = set(&socket, libc::SOL_UDP, libc::UDP_GRO, 1); // Linux 5.0
+    let _ = put_together(&socket, true); // Linux 5.0
+    if shares {
+        socket.set_reuse_port(true)?;
+    }
     socket.bind(&at.into())?;
     sys::duplicate_high(socket.as_fd(), 100).map(UdpSocket::from)
+}
+
+/// Datagrams of one size that come together are taken in one call, or not.
+pub fn put_together(socket: &impl AsFd, together: bool) -> io::Result<()> {
+    set(socket, libc::SOL_UDP, libc::UDP_GRO, together.into())
+}
+
+/// A socket at the address and port of `socket`, connected to `to`. What comes from there comes to it, and, before this returns, perhaps some
+/// of what comes from elsewhere.
+pub fn beside(socket: &UdpSocket, to: SocketAddr, room: usize) -> io::Result<UdpSocket> {
+    SockRef::from(socket).set_reuse_port(true)?; // not before it was bound, or the system would give it a port that others have
+    let beside = bind_as(socket.local_addr()?, room, true)?;
+    beside.connect(to)?;
+    Ok(beside)
 }
 
 /// A socket beside `socket`, at the same address: nobody, neither this host nor a router, cuts what it sends.
@@ -82,26 +104,36 @@ pub fn most(to: SocketAddr) -> io::Result<usize> {
     if result == 0 { Ok((value as usize).saturating_sub(heads)) } else { Err(Error::last_os_error()) }
 }
 
-/// Sends `bytes` to `to`: one datagram, or with `each` several of so many bytes, of which the last one may have fewer. False: the
-/// system has no room.
-pub fn send(socket: &UdpSocket, to: &SockAddr, bytes: &[u8], each: Option<u16>) -> io::Result<bool> {
-    let mut vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+/// Sends all `parts`, in their order, to `to`, or to where the socket is connected: one datagram, or with `each` several of so many bytes, of which the last one may have fewer.
+/// False: the system has no room.
+pub fn send(socket: &UdpSocket, to: Option<&SockAddr>, parts: &[IoSlice<'_>], each: Option<u16>) -> io::Result<bool> {
+    if let ([one], None, None) = (parts, to, each) {
+        // SAFETY: the bytes live until the call returns.
+        return sent(|| unsafe { libc::send(socket.as_raw_fd(), one.as_ptr().cast(), one.len(), libc::MSG_NOSIGNAL) });
+    }
     let head = Control::<u16>::head(libc::UDP_SEGMENT);
     let mut control = Control { head, value: each.unwrap_or_default() };
     // SAFETY: all zeros are a message without anything.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
-    message.msg_name = to.as_ptr().cast_mut().cast();
-    message.msg_namelen = to.len();
-    (message.msg_iov, message.msg_iovlen) = (&raw mut vector, 1);
+    if let Some(to) = to {
+        (message.msg_name, message.msg_namelen) = (to.as_ptr().cast_mut().cast(), to.len());
+    }
+    // An IoSlice is an iovec, as std promises; the call reads it.
+    (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len());
     if each.is_some() {
         (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of_val(&control));
     }
+    // SAFETY: everything that the message points to lives until the call returns.
+    sent(|| unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+}
+
+fn sent(call: impl Fn() -> isize) -> io::Result<bool> {
     loop {
-        // SAFETY: everything that the message points to lives until the call returns.
-        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+        let sent = call();
         match Error::last_os_error() {
             _ if sent >= 0 => return Ok(true),
-            error if error.kind() == ErrorKind::Interrupted => {}
+            // The latter is told of an earlier datagram, by a connected socket, once: nobody was there.
+            error if [ErrorKind::Interrupted, ErrorKind::ConnectionRefused].contains(&error.kind()) => {}
             error if error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS) => {
                 return Ok(false);
             }
@@ -118,6 +150,13 @@ pub struct Came {
     pub from: SocketAddr,
     /// Bytes of each.
     pub each: usize,
+}
+
+/// Takes the datagram that has come first, of a socket that does not put them together. Returns its bytes.
+pub fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Option<usize> {
+    // SAFETY: the room is as long as the call is told.
+    let len = unsafe { libc::recv(socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), libc::MSG_DONTWAIT) };
+    usize::try_from(len).ok()
 }
 
 /// Takes what has come first. `None`: nothing has.
@@ -158,8 +197,9 @@ mod tests {
             let to = two.local_addr().unwrap();
             assert!(most(to).unwrap() > 1200 && room(&two) > 10_000 && two.as_raw_fd() >= 100);
             let bytes: Vec<u8> = (0..2500).map(|i| (i / 7) as u8).collect();
-            assert!(send(&one, &to.into(), &bytes, Some(1000)).unwrap());
-            assert!(send(&one, &to.into(), &bytes[..5], None).unwrap());
+            let parts = [&bytes[..700], &bytes[700..]].map(IoSlice::new);
+            assert!(send(&one, Some(&to.into()), &parts, Some(1000)).unwrap());
+            assert!(send(&one, Some(&to.into()), &[IoSlice::new(&bytes[..5])], None).unwrap());
             let (mut got, mut room, mut sizes) = (Vec::new(), vec![0; 1 << 16], Vec::new());
             while got.len() < 2505 {
                 assert!(

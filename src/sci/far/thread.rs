@@ -77,7 +77,7 @@ impl Far {
                 self.call.wait(|| self.is_waiting(), self.wire.heartbeat());
             }
             let before = self.looks.load(Ordering::Relaxed); // Relaxed: a hint, here and below
-            match self.wire.descriptor().filter(|_| always) {
+            match if always { self.wire.descriptor() } else { None } {
                 Some(fd) => _ = sys::await_readable(&[fd], LONGEST),
                 None => sys::nap(if always { BLIND } else { TICK }),
             }

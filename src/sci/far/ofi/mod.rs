@@ -33,7 +33,7 @@ mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
-use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable, enter};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -238,7 +238,7 @@ impl Wire for OfiWire {
     }
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
-        let Some(mut gate) = self.gate.try_lock() else { return false };
+        let Some(mut gate) = enter(&self.gate, thorough) else { return false };
         let gate = &mut *gate;
         if let Some(wakeup) = self.wakeup.as_ref().filter(|_| thorough) {
             wakeup.forget();

@@ -45,7 +45,8 @@ impl Seen {
 /// Opens one direction.
 pub struct PacketOpener {
     pub(super) epoch: Epoch,
-    before: Option<Epoch>,
+    /// Boxed, because there is none mostly, and it is large.
+    before: Option<Box<Epoch>>,
     seen: Seen,
 }
 
@@ -75,7 +76,7 @@ impl PacketOpener {
                 return Err(Refused::Ahead);
             }
             plain = next.open(number, clear, sealed)?;
-            self.before = Some(std::mem::replace(&mut self.epoch, next));
+            self.before = Some(Box::new(std::mem::replace(&mut self.epoch, next)));
         } else {
             let before = self.before.as_ref().filter(|before| before.has(number)).ok_or(Refused::Old)?;
             plain = before.open(number, clear, sealed)?;

@@ -36,7 +36,7 @@ mod stream;
 mod tests;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable, enter};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
@@ -392,7 +392,7 @@ impl Wire for Tcp {
     }
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
-        let Some(mut receiving) = self.receiving.try_lock() else { return false };
+        let Some(mut receiving) = enter(&self.receiving, thorough) else { return false };
         let r = &mut *receiving;
         if self.kept.load(Ordering::Relaxed) {
             self.send_kept(); // Relaxed: as where it is set

@@ -5,14 +5,13 @@
 use super::guard::Guard;
 use super::link::Link;
 use super::pipe::Terms;
-use super::sending::{Batch, is_too_long};
+use super::sending::is_too_long;
 use super::size::{LEAST, MOST};
 use super::{HEAD, Udp};
 use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
 use crate::sci::far::seal::TAG;
 use crate::sci::far::wire::Lost;
-use socket2::SockAddr;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -23,8 +22,9 @@ const EXTRA: usize = 1024;
 pub(super) struct Path {
     /// The socket's number.
     pub(super) socket: usize,
-    pub(super) to: SockAddr,
-    pub(super) shown: SocketAddr,
+    /// That of the peer's own socket, if it has one.
+    pub(super) direct: Option<usize>,
+    pub(super) at: SocketAddr,
 }
 
 /// One peer.
@@ -41,8 +41,8 @@ pub(super) struct Peer {
     /// Why the system did not take what was sent last, if it did not.
     pub(super) refusal: Option<io::Error>,
     pub(super) is_counted: bool,
-    /// What is about to be sent; it keeps its memory for the next time.
-    pub(super) batch: Batch,
+    /// Something was about to be sent so often since the peer was silent.
+    pub(super) sendings: u32,
 }
 
 impl Udp {
@@ -87,7 +87,7 @@ impl Udp {
             lost,
             refusal: None,
             is_counted: false,
-            batch: Batch::default(),
+            sendings: 0,
         };
         self.try_next_way(&mut peer, now);
         peer
@@ -95,19 +95,20 @@ impl Udp {
 
     /// The next address of a peer that has not been heard.
     pub(super) fn try_next_way(&self, peer: &mut Peer, now: u64) {
-        let Some(way) = peer.ways.get(peer.attempts % peer.ways.len().max(1)) else { return };
+        let Some(way) = peer.ways.get(peer.attempts % peer.ways.len().max(1)).copied() else { return };
         let is_from =
             |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| way.from.is_some_and(|from| from.ip() == at.ip()));
         let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());
         let socket = self.sockets.iter().position(is_from).or_else(|| self.sockets.iter().position(is_of_family));
-        peer.path = socket.map(|socket| Path { socket, to: way.to.into(), shown: way.to });
+        self.disconnect(peer);
+        peer.path = socket.map(|socket| Path { socket, direct: None, at: way.to });
         (peer.attempts, peer.tried) = (peer.attempts + 1, now);
     }
 
     /// Why a peer must be given up, if it must.
     pub(super) fn hopeless(&self, peer: &mut Peer, now: u64) -> Option<String> {
         if let Some(error) = peer.refusal.as_ref().filter(|error| is_too_long(error)) {
-            let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+            let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.at));
             let most = peer.link.most();
             return Some(format!(
                 "the way to {at} takes no datagram of up to {most} bytes: {error}; GASNET_SCI_IFACE chooses another interface"
@@ -121,7 +122,7 @@ impl Udp {
     }
 
     fn silence_of(&self, peer: &mut Peer) -> String {
-        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.shown));
+        let at = peer.path.as_ref().map_or(String::new(), |path| net::shown(path.at));
         match peer.is_sure {
             true => format!("no sign of life from {at} for {} s (GASNET_SCI_UDP_DEAD)", self.silence.as_secs_f64()),
             false => {

@@ -9,6 +9,9 @@ use super::head::{self, HEAD, Head};
 use crate::sci::far::seal::TAG;
 use crate::sci::far::tcp::chunk::Memory;
 
+/// Shorter pieces are copied.
+const WORTH: usize = 1024;
+
 /// A datagram to be sent.
 pub struct Datagram<'a> {
     head: [u8; HEAD],
@@ -22,6 +25,8 @@ pub struct Datagram<'a> {
     seal: Option<&'a mut Seal>,
     /// It asks how long datagrams may be: nobody on the way may cut it.
     pub is_whole: bool,
+    /// What follows the head stays where it is as long as the link is locked, and may go from there.
+    pub stays: bool,
 }
 
 impl<'a> Datagram<'a> {
@@ -40,7 +45,7 @@ impl<'a> Datagram<'a> {
             Some(seal) => seal.head(head),
             None => head.bytes(is_protected), // before there are keys, what makes them
         };
-        Datagram { head, own, theirs, seed, seal, is_whole: false }
+        Datagram { head, own, theirs, seed, seal, is_whole: false, stays: false }
     }
 
     /// Bytes of it.
@@ -54,18 +59,36 @@ impl<'a> Datagram<'a> {
         let begin = bytes.len();
         bytes.extend_from_slice(&self.head);
         bytes.extend_from_slice(self.own);
-        bytes.extend_from_slice(slice(&self.theirs));
+        self.theirs.iter().for_each(|theirs| bytes.extend_from_slice(bytes_of(theirs)));
         // The memory may change meanwhile, so it is read once: what is checked is what goes.
-        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], self.seed) };
+        let Some(seal) = self.seal else { return head::close(&mut bytes[begin..], &[], self.seed) };
         let tag = seal.seal(&self.head, &mut bytes[begin + HEAD..]);
         if tag.is_err() {
             bytes[begin..].fill(0); // nothing leaves in the clear; nobody takes zeros
         }
         bytes.extend_from_slice(&tag.unwrap_or_default());
     }
+
+    /// Adds its front to `bytes`. Returns the rest, which goes behind that from where it lies: none, if it is short, must be sealed, or
+    /// may not stay. Memory that changes meanwhile spoils the checksum. So a packet that is sent again is copied, and arrives.
+    pub fn put_front(self, bytes: &mut Vec<u8>) -> Option<Memory> {
+        let rest = self.theirs.unwrap_or(Memory { at: self.own.as_ptr(), len: self.own.len() });
+        if !self.stays || self.seal.is_some() || rest.len < WORTH {
+            self.put(bytes);
+            return None;
+        }
+        let begin = bytes.len();
+        bytes.extend_from_slice(&self.head);
+        if self.theirs.is_some() {
+            bytes.extend_from_slice(self.own);
+        }
+        head::close(&mut bytes[begin..], bytes_of(&rest), self.seed);
+        Some(rest)
+    }
 }
 
-fn slice(memory: &Option<Memory>) -> &[u8] {
-    // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged.
-    memory.as_ref().map_or(&[], |memory| unsafe { std::slice::from_raw_parts(memory.at, memory.len) })
+/// What a packet has, or refers to.
+pub(super) fn bytes_of(memory: &Memory) -> &[u8] {
+    // SAFETY: who pushed the packet keeps its memory readable until the packet is acknowledged, and its own bytes live as long.
+    unsafe { std::slice::from_raw_parts(memory.at, memory.len) }
 }

@@ -124,7 +124,7 @@ impl Head {
     #[cfg(any(test, fuzzing))]
     pub fn datagram(&self, is_protected: bool, seed: u32, body: &[u8]) -> Vec<u8> {
         let mut datagram = [&self.bytes(is_protected)[..], body].concat();
-        close(&mut datagram, seed);
+        close(&mut datagram, &[], seed);
         datagram
     }
 
@@ -164,10 +164,10 @@ fn sum(seed: u32, parts: &[&[u8]]) -> u32 {
     parts.iter().fold(seed, |sum, part| crc32c::crc32c_append(sum, part))
 }
 
-/// Puts the checksum into a datagram that has all but that.
-pub fn close(datagram: &mut [u8], seed: u32) {
-    let sum = sum(seed, &[datagram]);
-    datagram[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
+/// Puts the checksum into a datagram that has all but that: its front, and the rest.
+pub fn close(front: &mut [u8], rest: &[u8], seed: u32) {
+    let sum = sum(seed, &[front, rest]);
+    front[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// The rank that a datagram says it comes from, of which nothing is checked yet; `None`: it is too short.

@@ -106,6 +106,12 @@ impl Inbox {
         self.kept
     }
 
+    /// Nothing was said for long: memory that is not used is given back.
+    pub fn rest(&mut self) {
+        self.ahead.shrink_to_fit();
+        self.due.shrink_to_fit();
+    }
+
     /// Which of the 64 packets behind the expected one have come.
     pub fn bits(&self) -> u64 {
         let has_come = |(i, slot): (usize, &Slot)| if matches!(slot, Slot::Missing) { 0 } else { 1 << i };

@@ -25,6 +25,7 @@ use crate::sci::far::tcp::chunk::Memory;
 use crate::sci::far::wire::{Done, Sink};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 /// Writes below this go among frames.
 const SMALL: usize = 1 << 10;
@@ -61,9 +62,10 @@ struct Landing {
     done: &'static AtomicU64,
 }
 
-/// A transfer that does not go at once.
+/// A transfer that does not go at once, and how many bytes of it have gone.
 struct Bulk {
     memory: Memory,
+    gone: usize,
     to: Target,
 }
 
@@ -71,7 +73,7 @@ struct Bulk {
 #[derive(Clone, Copy)]
 enum Target {
     Segment(u64, Done),
-    Reader(u32, u64),
+    Reader(u32),
 }
 
 /// Bytes that a write puts somewhere: the number of its last packet, where they begin and end.
@@ -131,6 +133,20 @@ impl Link {
         self.pipe.is_busy() || !self.rest.bulk.is_empty() || !self.rest.reads.is_empty()
     }
 
+    /// True if nothing was said for long. Then memory that is not used is given back.
+    pub fn rests(&mut self) -> bool {
+        let rests = std::mem::take(&mut self.pipe.is_silent) && !self.is_busy();
+        if rests {
+            self.pipe.rest();
+            let Rest { bulk, dones, spans, reads, .. } = &mut self.rest;
+            bulk.shrink_to_fit();
+            dones.shrink_to_fit();
+            spans.shrink_to_fit();
+            reads.shrink_to_fit();
+        }
+        rests
+    }
+
     /// Everything that was posted is processed at the peer.
     pub fn is_clear(&self) -> bool {
         !self.pipe.is_busy() && self.rest.bulk.is_empty()
@@ -142,7 +158,7 @@ impl Link {
 
     /// Adds an item among others, in their order.
     fn add(&mut self, item: &[&[u8]]) -> u32 {
-        self.pipe.add(item, self.pipe.capacity(), |packet| !is_alone(packet))
+        self.pipe.add(item, self.pipe.capacity(), |packet| !is_alone(packet) && !is_large_write(packet))
     }
 
     /// Posts a frame. False: there is no room.
@@ -165,24 +181,25 @@ impl Link {
         let call = (offset, from.addr(), len);
         let mut at = self.begun.filter(|(begun, _)| *begun == call).map_or(0, |(_, at)| at);
         while at < len && self.has_room() {
-            let piece = (len - at).min(self.pipe.capacity() - WRITE_HEAD);
+            let Range { start, end } = cut(len, at, self.pipe.capacity() - WRITE_HEAD);
+            let (piece, memory) = (end - start, Memory { at: from.wrapping_add(start), len: end - start });
             // SAFETY: the caller promises `len` readable bytes until this returns true.
-            let bytes = unsafe { std::slice::from_raw_parts(from.wrapping_add(at), piece) };
-            let target = offset + at as u64;
-            let is_last = at + piece == len;
-            let kind = self.kind_of_write(target, piece);
+            let bytes = unsafe { std::slice::from_raw_parts(memory.at, piece) };
+            let target = offset + start as u64;
+            let is_last = end == len;
+            let kind = self.kind_of_write(offset + at as u64, end - at);
             let done = done.filter(|_| is_last);
             let head = head_of_write(kind, piece, done);
             let number = match kind {
                 _ if lasting && piece >= SMALL => {
                     let own = [&head[..], &target.to_le_bytes()].concat();
-                    self.pipe.push(own, Some(Memory { at: from.wrapping_add(at), len: piece }))
+                    self.pipe.push(own, Some(memory))
                 }
-                WRITE => self.add(&[&head, &target.to_le_bytes(), bytes]),
-                _ => self.pipe.push([&head[..], &target.to_le_bytes(), bytes].concat(), None),
+                WRITE if piece < SMALL => self.add(&[&head, &target.to_le_bytes(), bytes]),
+                _ => self.pipe.push_parts(&[&head, &target.to_le_bytes(), bytes]),
             };
-            self.note(number, target, piece, done);
-            at += piece;
+            self.note(number, offset + at as u64, end - at, done);
+            at = end;
         }
         self.begun = (at < len).then_some((call, at));
         at == len
@@ -218,7 +235,8 @@ impl Link {
         }
         let is_taken = self.rest.bulk.len() < UNDER_WAY;
         if is_taken {
-            self.rest.bulk.push_back(Bulk { memory: Memory { at: from, len }, to: Target::Segment(offset, done) });
+            let (memory, to) = (Memory { at: from, len }, Target::Segment(offset, done));
+            self.rest.bulk.push_back(Bulk { memory, gone: 0, to });
             self.feed();
         }
         is_taken
@@ -240,30 +258,32 @@ impl Link {
     /// Makes packets of large transfers, as far as there is room.
     fn feed(&mut self) {
         while self.pipe.waiting() < BULK_PACKETS
-            && let Some(Bulk { memory: Memory { at, len }, to }) = self.rest.bulk.pop_front()
+            && let Some(Bulk { memory: Memory { at, len }, gone, to }) = self.rest.bulk.pop_front()
         {
-            let (own, piece) = match to {
-                Target::Segment(offset, done) => {
-                    let piece = len.min(self.pipe.capacity() - WRITE_HEAD);
-                    let last = done.filter(|_| piece == len);
-                    let head = head_of_write(self.kind_of_write(offset, piece), piece, last);
-                    let own = [&head[..], &offset.to_le_bytes()].concat();
-                    let number = self.pipe.push(own, Some(Memory { at, len: piece }));
-                    self.note(number, offset, piece, last);
-                    (Target::Segment(offset + piece as u64, done), piece)
-                }
-                Target::Reader(number, place) => {
-                    let piece = len.min(self.pipe.capacity() - DATA_HEAD);
-                    let own = [&head(DATA, piece)[..], &number.to_le_bytes(), &place.to_le_bytes()].concat();
-                    self.pipe.push(own, Some(Memory { at, len: piece }));
-                    (Target::Reader(number, place + piece as u64), piece)
-                }
+            let most = self.pipe.capacity();
+            let Range { start, end } = match to {
+                Target::Segment(..) => cut(len, gone, most - WRITE_HEAD),
+                Target::Reader(_) => gone..len.min(gone + most - DATA_HEAD),
             };
-            if piece < len {
-                let memory = Memory { at: at.wrapping_add(piece), len: len - piece };
-                self.rest.bulk.push_front(Bulk { memory, to: own });
-            } else if let Target::Reader(..) = own {
-                self.rest.answers -= 1;
+            let piece = Memory { at: at.wrapping_add(start), len: end - start };
+            match to {
+                Target::Segment(offset, done) => {
+                    let last = done.filter(|_| end == len);
+                    let new = offset + gone as u64;
+                    let head = head_of_write(self.kind_of_write(new, end - gone), piece.len, last);
+                    let own = [&head[..], &(offset + start as u64).to_le_bytes()].concat();
+                    let number = self.pipe.push(own, Some(piece));
+                    self.note(number, new, end - gone, last);
+                }
+                Target::Reader(number) => {
+                    let head = head(DATA, piece.len);
+                    let own = [&head[..], &number.to_le_bytes(), &(start as u64).to_le_bytes()].concat();
+                    self.pipe.push(own, Some(piece));
+                    self.rest.answers -= usize::from(end == len);
+                }
+            }
+            if end < len {
+                self.rest.bulk.push_front(Bulk { memory: Memory { at, len }, gone: end, to });
             }
         }
     }
@@ -300,9 +320,22 @@ impl Link {
     }
 }
 
+/// The piece that follows the first `gone` of `len` bytes, if none has more than `most`. All have the same size, so that the system takes them
+/// in one call (`sending`): the last one begins with bytes that have gone already, if need be.
+fn cut(len: usize, gone: usize, most: usize) -> Range<usize> {
+    let even = len.div_ceil(len.div_ceil(most).max(1));
+    let start = gone.min(len - even);
+    start..start + even
+}
+
 /// A packet with one item, which may be processed before others.
 fn is_alone(packet: &[u8]) -> bool {
     packet.first().is_some_and(|kind| [LOOSE, DATA].contains(kind))
+}
+
+/// A packet that begins with a piece of a long write. It keeps its size, which is that of the others.
+fn is_large_write(packet: &[u8]) -> bool {
+    matches!(packet, [WRITE, _, low, high, ..] if usize::from(u16::from_le_bytes([*low, *high])) >= SMALL)
 }
 
 /// The head of a write. Who is told of its end (`done`) may wait for it: a put of 8 bytes took 1,019 µs on the loopback, while its
@@ -367,7 +400,8 @@ impl Taker<'_> {
                     return None;
                 }
                 self.rest.answers += 1;
-                self.rest.bulk.push_back(Bulk { memory: Memory { at: place, len }, to: Target::Reader(number, 0) });
+                let (memory, to) = (Memory { at: place, len }, Target::Reader(number));
+                self.rest.bulk.push_back(Bulk { memory, gone: 0, to });
                 Some(rest)
             }
             DATA => {

@@ -11,7 +11,9 @@
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
 //! | `contact` | a peer, its addresses, which is tried when |
-//! | `sending` | batches of datagrams |
+//! | `burst` | how many packets go at a time |
+//! | `sending`, `receiving` | batches of datagrams, and what has come |
+//! | `direct` | sockets of the peers with which this node talks most |
 //! | `faults` | what goes wrong on wish, for tests |
 //! | this | sockets, time, all peers |
 //!
@@ -25,8 +27,10 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
+mod burst;
 mod contact;
 mod datagram;
+mod direct;
 mod faults;
 pub mod guard;
 pub mod head;
@@ -36,6 +40,7 @@ pub mod mode;
 pub mod outbox;
 pub mod pace;
 pub mod pipe;
+mod receiving;
 mod sending;
 pub mod size;
 #[cfg(all(test, not(loom)))]
@@ -45,23 +50,26 @@ mod tests;
 mod tests_of_wire;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable};
+use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, enter};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
-use crate::os::net::{self, Epoll};
+use crate::os::net::Epoll;
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use contact::{Path, Peer};
+use contact::Peer;
+use direct::{DIRECT, Direct, Sleepers};
 use faults::Faults;
 use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
 use parking_lot::{Mutex, MutexGuard};
+use receiving::Receiving;
+use sending::Batch;
 use sha2::Sha256;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, RawFd};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -70,10 +78,6 @@ use std::time::{Duration, Instant};
 const FRAME: usize = 1400;
 /// Bytes that the system is asked to keep of what comes.
 const ROOM: usize = 8 << 20;
-/// Calls that one look takes what has come with, at most.
-const LOOKS: usize = 64;
-/// One in so many looks looks at all sockets.
-const AT_ALL: u32 = 64;
 /// A node that is not looked at for longer is asked again by its peers.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 /// One address of a peer is tried for so long, where there are others.
@@ -94,6 +98,8 @@ pub struct Udp {
     sockets: Vec<UdpSocket>,
     /// Beside each of them, one for questions how long datagrams may be. Nothing comes there.
     uncut: Vec<UdpSocket>,
+    direct: [Direct; DIRECT],
+    sleepers: Sleepers,
     epoll: Epoll,
     timer: Timer,
     begin: Instant,
@@ -101,6 +107,8 @@ pub struct Udp {
     peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
     /// Which one thread at a time has.
     receiving: Mutex<Receiving>,
+    /// For threads that send.
+    batches: Mutex<Vec<Batch>>,
     losses: Mutex<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
@@ -110,15 +118,6 @@ pub struct Udp {
     silence: Duration,
     contact: Duration,
     faults: Option<Mutex<Faults>>,
-}
-
-/// Where something is looked for, and room for it.
-struct Receiving {
-    room: Vec<u8>,
-    looks: u32,
-    /// Sockets, as bits, at which each look looks, and those where something has come since the last look at all.
-    likely: u64,
-    used: u64,
 }
 
 impl Udp {
@@ -147,12 +146,15 @@ impl Udp {
             card,
             sockets,
             uncut,
+            direct: Default::default(),
+            sleepers: Sleepers::default(),
             epoll,
             timer,
             begin: Instant::now(),
             book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::new(Receiving { room: vec![0; 1 << 16], looks: 0, likely: u64::MAX, used: 0 }),
+            receiving: Mutex::default(),
+            batches: Mutex::default(),
             losses: Mutex::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
@@ -211,15 +213,17 @@ impl Udp {
             return Err(lost.clone());
         }
         let result = act(&mut peer.link);
-        self.flush(rank, peer);
+        self.flush(rank, peer, self.now());
         Ok(result)
     }
 
     /// Sends what a link has to say, and notes when it must be looked at again.
-    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>) {
-        let now = self.now();
+    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>, now: u64) {
         if peer.lost.is_none() {
             self.send(&mut peer, now);
+        }
+        if peer.link.rests() {
+            self.disconnect(&mut peer);
         }
         if peer.lost.is_none() && !peer.link.has_left() {
             if let Some(why) = self.hopeless(&mut peer, now) {
@@ -245,86 +249,10 @@ impl Udp {
         lost
     }
 
-    /// Takes what has come. True: anything did. A look that is not thorough looks at the sockets alone that peers use, and not behind a
-    /// datagram that came alone: on a host with three addresses a Short takes 12.4 µs there and back instead of 14.1 (EPYC VM, 2026-11).
-    fn receive(&self, at: &mut Receiving, thorough: bool, sink: &dyn Sink) -> bool {
-        at.looks = at.looks.wrapping_add(1);
-        let is_at_all = thorough || at.looks.is_multiple_of(AT_ALL);
-        if is_at_all {
-            at.likely = if at.used == 0 { at.likely } else { at.used };
-            at.used = 0;
-        }
-        let mut has_come = false;
-        for (number, socket) in self.sockets.iter().enumerate() {
-            let bit = 1 << (number % 64);
-            if !is_at_all && at.likely & bit == 0 {
-                continue;
-            }
-            for _ in 0..LOOKS {
-                let Some(came) = udp::receive(socket, &mut at.room) else { break };
-                has_come = true;
-                at.used |= bit;
-                self.take(number, came.from, at.room[..came.len].chunks_mut(came.each), sink);
-                if !thorough && came.len <= came.each {
-                    break;
-                }
-            }
-        }
-        has_come
-    }
-
-    /// Datagrams from one address.
-    fn take<'a>(
-        &self,
-        socket: usize,
-        from: SocketAddr,
-        datagrams: impl Iterator<Item = &'a mut [u8]>,
-        sink: &dyn Sink,
-    ) {
-        let Some(book) = self.book.get() else { return }; // a peer has met the others earlier; what it says comes again
-        let mut last: Option<(u32, MutexGuard<'_, Peer>)> = None;
-        for datagram in datagrams {
-            let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
-                continue;
-            };
-            // Whoever does not know the job's secret makes no link.
-            if self.peers[rank as usize].get().is_none()
-                && head::Head::read(datagram, self.is_protected(), self.seed(rank, self.me)).is_none()
-            {
-                continue;
-            }
-            if last.as_ref().is_none_or(|(other, _)| *other != rank) {
-                if let Some((rank, peer)) = last.take() {
-                    self.flush(rank, peer);
-                }
-                last = Some((rank, self.peer(rank).lock()));
-            }
-            let Some((_, peer)) = &mut last else { continue };
-            if peer.lost.is_some() {
-                continue;
-            }
-            let (now, refused) = (self.now(), peer.link.pipe().refused());
-            if let Err(why) = peer.link.on_datagram(now, datagram, rank, sink) {
-                peer.lost = Some(self.report(rank, format!("at {} {why}", net::shown(from))));
-                continue;
-            }
-            // Rule 3. Nobody proves where a datagram comes from: one that somebody has copied leads to no other address than the peer's.
-            let is_there = peer.is_sure && peer.path.as_ref().is_some_and(|path| path.shown == from);
-            let is_good = peer.link.pipe().refused() == refused && peer.link.pipe().is_met();
-            if !is_there && is_good && book.has(rank, from) {
-                peer.path = Some(Path { socket, to: from.into(), shown: from });
-                peer.is_sure = peer.link.pipe().is_open();
-            }
-        }
-        if let Some((rank, peer)) = last {
-            self.flush(rank, peer);
-        }
-    }
-
     /// Looks at all links if one is due.
-    fn look_at_time(&self) {
+    fn look_at_time(&self, now: u64) {
         // Relaxed, both: a time; links have locks.
-        if self.now() < self.due.load(Ordering::Relaxed) {
+        if now < self.due.load(Ordering::Relaxed) {
             return;
         }
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
@@ -340,7 +268,7 @@ impl Udp {
                 self.try_next_way(&mut peer, now);
             }
             peer.link.pipe().on_timer(now);
-            self.flush(rank, peer);
+            self.flush(rank, peer, now);
         }
     }
 
@@ -415,14 +343,17 @@ impl Wire for Udp {
     }
 
     fn progress(&self, sink: &dyn Sink, thorough: bool) -> bool {
-        let Some(mut receiving) = self.receiving.try_lock() else { return false };
+        let Some(mut receiving) = enter(&self.receiving, thorough) else { return false };
         let came = self.receive(&mut receiving, thorough, sink);
-        self.look_at_time();
+        self.look_at_time(came.unwrap_or_else(|| self.now()));
         self.report_losses(sink);
+        if came.is_some() && !thorough {
+            self.is_awake();
+        }
         if thorough || self.watch_always.load(Ordering::Relaxed) {
             self.set_timer(); // Relaxed: set before there are other threads
         }
-        came
+        came.is_some()
     }
 
     fn is_busy(&self) -> bool {
@@ -464,6 +395,7 @@ impl Wire for Udp {
     }
 
     fn descriptor(&self) -> Option<RawFd> {
+        self.falls_asleep();
         Some(self.epoll.descriptor())
     }
 

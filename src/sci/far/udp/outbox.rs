@@ -5,6 +5,7 @@
 //!
 //! Must not know: what packets carry, sockets.
 
+use super::burst::{Burst, Spare};
 use super::mode::{Counts, Mode, ahead};
 use super::pace::{Congestion, LONGEST, Rtt};
 use crate::sci::far::tcp::chunk::Memory;
@@ -52,6 +53,11 @@ impl Packet {
         self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
     }
 
+    /// It is sent for the first time.
+    pub fn is_new(&self) -> bool {
+        self.sendings == 1
+    }
+
     /// It was sent again and again.
     pub fn is_stuck(&self) -> bool {
         self.sendings >= STUCK
@@ -66,12 +72,14 @@ pub struct Outbox {
     /// The number of the first packet of the list.
     first: u32,
     packets: VecDeque<Packet>,
+    spare: Spare,
     /// Own bytes of all.
     bytes: usize,
     /// So many of them, from the front, were sent at least once.
     begun: usize,
     flying: u32,
     lost: u32,
+    burst: Burst,
     /// The peer takes packets before this number.
     limit: u32,
     orders: u64,
@@ -106,10 +114,12 @@ impl Outbox {
             half: most / 2,
             first,
             packets: VecDeque::new(),
+            spare: Spare::default(),
             bytes: 0,
             begun: 0,
             flying: 0,
             lost: 0,
+            burst: Burst::of(most),
             limit: first.wrapping_add(mode.window),
             orders: 0,
             newest: (0, 0, false),
@@ -130,6 +140,7 @@ impl Outbox {
     /// A full packet has so many bytes from now on.
     pub fn fill(&mut self, most: usize) {
         self.half = most / 2;
+        self.burst.fill(most);
     }
 
     /// The packet with this number, if it is not acknowledged.
@@ -167,6 +178,14 @@ impl Outbox {
         self.last_number()
     }
 
+    /// Adds a packet of parts, without memory. Returns its number.
+    pub fn push_parts(&mut self, parts: &[&[u8]]) -> u32 {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let mut bytes = self.spare.take(len, 2 * self.half);
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        self.push(bytes, None)
+    }
+
     /// Adds bytes to the packet at the end, if it was never sent, has no memory, begins with bytes that `may_share` allows, and has at most
     /// `most` bytes then; else in a packet of their own. Returns the packet's number.
     pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
@@ -178,7 +197,7 @@ impl Outbox {
                 self.bytes += len;
                 self.last_number()
             }
-            _ => self.push(parts.concat(), None),
+            _ => self.push_parts(parts),
         }
     }
 
@@ -192,9 +211,19 @@ impl Outbox {
         &self.packets[number.wrapping_sub(self.first) as usize]
     }
 
+    /// Nothing was said for long: memory that is not used is given back.
+    pub fn rest(&mut self) {
+        self.spare = Spare::default();
+        self.packets.shrink_to_fit();
+    }
+
     /// The number of the packet that is sent now, if any. It counts as sent.
     pub fn next(&mut self, now: u64) -> Option<u32> {
-        let at = self.choose()?;
+        let Some(at) = self.choose() else {
+            self.burst.ends(self.begun < self.packets.len());
+            return None;
+        };
+        self.burst.goes(self.packets[at].state == State::Queued);
         let number = self.first.wrapping_add(at as u32);
         let packet = &mut self.packets[at];
         match packet.state {
@@ -225,11 +254,28 @@ impl Outbox {
             return self.packets.iter().position(|packet| packet.state == State::Lost);
         }
         let number = self.first.wrapping_add(self.begun as u32);
-        let is_taken = ahead(self.limit, number) > 0 && self.begun < self.mode.window as usize;
+        let taken = ahead(self.limit, number).min(self.mode.window as i32 - self.begun as i32);
+        let (room, waiting) = (window.saturating_sub(self.flying), (self.packets.len() - self.begun) as u32);
+        let will_more = self.flying > 0 && self.probes == 0 && !self.mode.is_seed;
+        let lacks = || self.burst.lacks(room.min(taken as u32), window, self.rtt.smooth(), waiting);
+        let is_taken = taken > 0 && !(will_more && lacks());
         let packet = self.packets.get(self.begun)?;
         let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
         let is_held = may_grow && packet.memory.is_none() && packet.bytes.len() < self.half;
-        (is_taken && !is_held).then_some(self.begun)
+        (is_taken && !is_held && self.burst.is_open()).then_some(self.begun)
+    }
+
+    /// What may go is about to be sent. In a flood new packets go in numbers that fill calls of the system.
+    pub fn begin(&mut self, now: u64) {
+        self.burst.open();
+        let is_flood = self.flying >= FLOOD && !self.mode.is_seed && self.choose().is_some();
+        let waiting = if is_flood { self.packets.len() - self.begun } else { 0 };
+        self.burst.begin(now, waiting as u32);
+    }
+
+    /// When what waits for others goes without them.
+    pub fn lingers_until(&self) -> Option<u64> {
+        self.burst.until()
     }
 
     /// The peer takes nothing, and nothing is under way that it would answer: it must be asked.
@@ -314,7 +360,10 @@ impl Outbox {
             return 0;
         }
         (0..count as usize).for_each(|at| _ = self.came(at));
-        self.bytes -= self.packets.drain(..count as usize).map(|packet| packet.bytes.len()).sum::<usize>();
+        for Packet { bytes, .. } in self.packets.drain(..count as usize) {
+            self.bytes -= bytes.len();
+            self.spare.give(bytes);
+        }
         self.begun -= count as usize;
         self.first = number;
         count as u32

@@ -79,6 +79,8 @@ pub struct Pipe {
     parts: Option<(u32, usize)>,
     /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
     pub differs: bool,
+    /// One end has asked the other for a sign, because nothing was said for long.
+    pub is_silent: bool,
 }
 
 impl Pipe {
@@ -101,6 +103,7 @@ impl Pipe {
             size: Size::new(terms.most + HEAD),
             parts: None,
             differs: false,
+            is_silent: false,
         };
         pipe.fill();
         pipe
@@ -151,6 +154,11 @@ impl Pipe {
         self.out.push(bytes, memory)
     }
 
+    /// Adds a packet of parts, without memory.
+    pub fn push_parts(&mut self, parts: &[&[u8]]) -> u32 {
+        self.out.push_parts(parts)
+    }
+
     /// Adds bytes to the packet at the end, or a packet: see [`Outbox::add`].
     pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
         self.out.add(parts, most, may_share)
@@ -199,6 +207,11 @@ impl Pipe {
 
     /// The process may have been stopped, so that this call is late. Then the peer was not silent: nobody has looked.
     fn call(&mut self, now: u64) {
+        // Mostly: then it is not late, whatever is due.
+        if now.saturating_sub(self.called) <= LATE {
+            self.called = self.called.max(now);
+            return;
+        }
         let timer = self.timer();
         let due = if timer == u64::MAX { self.called } else { timer.max(self.called) };
         let late = now.saturating_sub(due);
@@ -236,7 +249,10 @@ impl Pipe {
                     inn.on_data(now, head.sequence, head.time, &whole, take, counts);
                 }
             }
-            Kind::Ping => inn.on_ping(now, head.time, body.len(), take.has_room()),
+            Kind::Ping => {
+                self.is_silent |= body.is_empty();
+                inn.on_ping(now, head.time, body.len(), take.has_room());
+            }
             _ => {}
         }
         if self.terms.mode.is_seed {
@@ -259,9 +275,12 @@ impl Pipe {
                     (word(0), word(4))
                 });
                 let behind = head.acknowledged.wrapping_add(1);
-                let bits = (0..64)
-                    .filter(|i| head.ahead >> i & 1 == 1)
-                    .map(|i| (behind.wrapping_add(i), behind.wrapping_add(i + 1)));
+                let mut left = head.ahead;
+                let bits = std::iter::from_fn(|| {
+                    let i = left.trailing_zeros();
+                    left &= left.wrapping_sub(1);
+                    (i < u64::BITS).then(|| (behind.wrapping_add(i), behind.wrapping_add(i + 1)))
+                });
                 let ranges = bits.chain(listed);
                 self.out.acknowledged(now, head.acknowledged, ranges, head.window, echo);
                 if is_ack && head.sequence > 1 {
@@ -302,6 +321,11 @@ impl Pipe {
         if head.ahead == 0 {
             (self.hellos, self.hello_at) = (0, 0); // it does not know this end: at once
         }
+    }
+
+    /// Before all datagrams that go now are asked for, if they go together.
+    pub fn begin(&mut self, now: u64) {
+        self.out.begin(now);
     }
 
     /// The next datagram, if one must be sent now.
@@ -396,7 +420,9 @@ impl Pipe {
         let head = Head { sequence: self.terms.mode.told(number), ..self.head(now, Kind::Data) };
         self.inn.iter_mut().for_each(Inbox::rode);
         let packet = self.out.packet(number);
-        Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &packet.bytes, packet.memory)
+        let mut datagram = Datagram::new(&mut self.guard, self.terms.seeds[0], &head, &packet.bytes, packet.memory);
+        datagram.stays = packet.is_new();
+        datagram
     }
 
     fn acknowledgement(&mut self, now: u64) -> Datagram<'_> {
@@ -438,7 +464,7 @@ impl Pipe {
         let is_due = !self.terms.mode.is_seed && (self.asked.is_some() || self.out.count() > 0);
         let dead = (self.heard + self.terms.dead).saturating_add(1);
         let dead = Some(dead).filter(|at| is_due && *at > self.called);
-        let others = [self.out.timer(), inn.timer(), size, dead];
+        let others = [self.out.timer(), self.out.lingers_until(), inn.timer(), size, dead];
         others.into_iter().flatten().fold(hello.min(sign), u64::min)
     }
 
@@ -448,8 +474,15 @@ impl Pipe {
         self.must_ask |= self.out.on_timer(now);
         if !self.terms.mode.is_seed && self.inn.is_some() && now >= self.asked.unwrap_or(self.heard) + PING {
             self.asked = Some(now);
-            self.must_ask = true;
+            (self.must_ask, self.is_silent) = (true, true);
         }
+    }
+
+    /// Memory that is not used is given back.
+    pub fn rest(&mut self) {
+        self.body = Vec::new();
+        self.out.rest();
+        self.inn.iter_mut().for_each(Inbox::rest);
     }
 
     /// The peer has said nothing for too long, although it was asked.

@@ -3,11 +3,13 @@
 //!
 //! Must not know: packets. Times are in µs, sizes in bytes of datagrams.
 
+use super::burst::TOGETHER;
+
 /// What is taken to go everywhere: IPv6's least, 1,280 bytes, without the heads of IPv4 and UDP. Over an IPv6 way of no more than that the
 /// system cuts it.
 pub const LEAST: usize = 1252;
-/// The most bytes of a datagram, where the path takes them in one piece.
-pub const MOST: usize = 16 << 10;
+/// The most bytes of a datagram, where the path takes them in one piece: a fourth of what the system takes in a call.
+pub const MOST: usize = TOGETHER / 4;
 /// What is tried: Ethernet, then what datacentres and the loopback take.
 const SIZES: [usize; 4] = [1472, 4000, 8972, MOST];
 /// Searches in a row, and the time between them; afterwards they are rare.

@@ -13,7 +13,7 @@
 #define UDP_SEGMENT 103
 #endif
 #define SOL_UDP_ 17
-#define BATCH 65000 /* bytes of a call: as in src/sci/far/udp/sending.rs */
+#define BATCH 65472 /* bytes of a call: as in src/sci/far/udp/burst.rs (TOGETHER) */
 #define AGAIN 50e6  /* ns */
 #define NEVER 2e9
 

@@ -1,6 +1,7 @@
 //! Each case of the protocol's table, in both modes.
 
 use super::*;
+use crate::sci::far::tcp::chunk::Memory;
 use crate::sci::far::udp::mode::Counts;
 
 /// What goes, as datagrams, after three packets were pushed into a new pipe of this mode.
@@ -290,4 +291,31 @@ fn idle_ends_ask_each_other_now_and_then_and_stay_alive() {
         }
     }
     assert!((60..=300).contains(&said), "{said} datagrams in a minute");
+}
+
+/// What goes from where it lies is not copied, so it may change between its checksum and the system's look at it.
+#[test]
+fn memory_that_changes_while_it_goes_spoils_one_datagram_and_arrives_when_it_is_sent_again() {
+    let [mut one, mut other] = open(Mode::NORMAL, 5, Protection::None);
+    let whole = packet(0, 3000, false);
+    let mut memory = whole[8..].to_vec();
+    one.pipe.push(whole[..8].to_vec(), Some(Memory { at: memory.as_ptr(), len: memory.len() }));
+    let goes = |end: &mut End, now: u64| {
+        let mut bytes = Vec::new();
+        let rest = end.pipe.next(now).expect("it goes").put_front(&mut bytes);
+        (rest.is_some(), bytes)
+    };
+    let (is_there, mut datagram) = goes(&mut one, 10);
+    assert!(is_there);
+    memory[100] ^= 1;
+    datagram.extend_from_slice(&memory);
+    memory[100] ^= 1;
+    other.hear(20, &datagram);
+    assert_eq!((other.pipe.refused(), other.got.times.len()), (1, 0));
+    let later = one.pipe.timer();
+    one.pipe.on_timer(later);
+    let (is_there, datagram) = goes(&mut one, later);
+    assert!(!is_there, "it is copied");
+    other.hear(later, &datagram);
+    assert!(other.got.is_whole(1));
 }

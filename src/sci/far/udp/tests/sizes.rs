@@ -3,8 +3,8 @@
 use super::*;
 use crate::sci::far::seal::TAG;
 use crate::sci::far::udp::head::HEAD;
+use crate::sci::far::udp::size::MOST;
 
-const MOST: usize = 16 << 10;
 const PACKETS: u32 = 300;
 
 /// Sends packets as long as they may be, over a way that takes `limit` bytes and loses so many datagrams of a hundred, until all have come and
