@@ -33,7 +33,12 @@ const EXIT_ARGUMENTS: [&str; 3] = ["-s", "exit", "5"];
 const EXIT_STATUS: i32 = 5;
 
 /// Programs that make so many round trips that they would not be through in their time: each frame that is lost costs 0.2 s.
-const SHORTER: [(&str, &[&str]); 2] = [("gups", &["-u", "1000"]), ("ex-testrma", &["2"])];
+const SHORTER: [(&str, &[&str]); 3] =
+    [("gups", &["-u", "1000"]), ("ex-testrma", &["2"]), ("testcoreflow", &["1", "2000"])];
+
+/// Programs that move so much that they would not be through in their time, two minutes, by the rules of the seed: there a hundredth that is
+/// lost leaves about a megabyte in a second.
+const NOT_BY_SEED: [&str; 2] = ["testcoreflow", "testgasnet"];
 
 const BUILDS: [&str; 2] = ["seq", "par"];
 
@@ -83,13 +88,15 @@ struct Plan {
 impl Plan {
     fn make(seed: u64, number: u64, programs: &[&'static str]) -> Plan {
         let mut random = Rng::with_seed(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        // All come equally often.
+        let program = programs[(number % programs.len() as u64) as usize];
+        let modes = if NOT_BY_SEED.contains(&program) { &UDP_MODES[..1] } else { &UDP_MODES };
         Plan {
-            // All come equally often.
-            program: programs[(number % programs.len() as u64) as usize],
+            program,
             build: BUILDS[random.usize(..BUILDS.len())],
             reference: random.u8(..3) == 0,
             link_seed: random.u64(0..1 << 30),
-            udp: (UDP_MODES[random.usize(..3)], UDP_FAULTS[random.usize(..3)]),
+            udp: (modes[random.usize(..modes.len())], UDP_FAULTS[random.usize(..3)]),
         }
     }
 }
