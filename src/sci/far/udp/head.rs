@@ -23,6 +23,8 @@
 //!
 //! Must not know: what packets carry.
 
+use crc_fast::{CrcAlgorithm, Digest};
+
 /// Bytes of a head.
 pub const HEAD: usize = 48;
 /// Where the checksum is.
@@ -161,7 +163,9 @@ impl Head {
 }
 
 fn sum(seed: u32, parts: &[&[u8]]) -> u32 {
-    parts.iter().fold(seed, |sum, part| crc32c::crc32c_append(sum, part))
+    let mut sum = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!seed));
+    parts.iter().for_each(|part| sum.update(part));
+    sum.finalize() as u32
 }
 
 /// Puts the checksum into a datagram that has all but that: its front, and the rest.
@@ -197,6 +201,14 @@ mod tests {
             delay: 63,
             time: 12,
         }
+    }
+
+    #[test]
+    fn checksums_are_those_of_rfc_3720_and_go_on_from_a_seed() {
+        assert_eq!(sum(0, &[&[0; 32]]), 0x8a91_36aa);
+        assert_eq!(sum(0, &[b"1234", b"", b"56789"]), 0xe306_9283);
+        assert_eq!(sum(sum(0, &[b"1234"]), &[b"56789"]), 0xe306_9283);
+        assert_ne!(sum(1, &[b"123456789"]), 0xe306_9283);
     }
 
     #[test]
