@@ -61,10 +61,10 @@ fn it_does_what_every_wire_must_do_with_losses_repeats_late_and_damaged_datagram
     }
 }
 
-/// What a datagram carries is copied once. If it were read for the checksum and again for the copy, what another thread stores in between would
-/// make each sending a damaged one, for ever.
+/// A datagram of memory that another thread stores into may be damaged, since bulk goes from where it lies. It must not be so each time it is
+/// sent. Sealing copies, and what is sealed is never damaged.
 #[test]
-fn memory_that_changes_while_it_is_read_arrives_at_the_first_sending() {
+fn memory_that_changes_while_it_is_read_arrives() {
     const LEN: usize = 400_000;
     static DONE: AtomicU64 = AtomicU64::new(0);
     for (turn, wires) in [wires(2, Mode::NORMAL), protected(2, Mode::NORMAL)].into_iter().enumerate() {
@@ -97,7 +97,7 @@ fn memory_that_changes_while_it_is_read_arrives_at_the_first_sending() {
             stop.store(true, Ordering::Relaxed); // Relaxed: as above
         });
         let damaged = pair.nodes[0].wire.peer(1).lock().link.pipe().refused();
-        assert_eq!(damaged, 0, "protected: {turn}");
+        assert!(turn == 0 || damaged == 0, "{damaged} sealed datagrams were damaged");
     }
 }
 
