@@ -458,3 +458,23 @@ impl Take for Taker<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_write_have_one_size_and_cover_all_of_it() {
+        for (len, most) in
+            [(1, 1), (1, 1000), (1000, 1000), (1001, 1000), (65_536, 16_308), (65_536, 1192), (1 << 20, 16_308)]
+        {
+            let (mut gone, first) = (0, cut(len, 0, most).len());
+            while gone < len {
+                let piece = cut(len, gone, most);
+                assert!(piece.start <= gone && gone < piece.end && piece.end <= len, "{piece:?} of {len}");
+                assert!(piece.len() == first && first <= most && gone - piece.start < len.div_ceil(most));
+                gone = piece.end;
+            }
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! The wire over UDP: reliable and ordered, with one socket for all peers at each address of this node.
+//! The wire over UDP: reliable and ordered, with one socket for all peers at each address of this node, and two for those peers with which
+//! it talks most.
 //!
 //! | file | what |
 //! |---|---|

@@ -36,8 +36,9 @@ impl Default for Receiving {
 }
 
 impl Udp {
-    /// Takes what has come. Returns when the last of it came. A look that is not thorough looks at the sockets alone that peers use, and not behind a
-    /// datagram that came alone: on a host with three addresses a Short takes 12.4 µs there and back instead of 14.1 (EPYC VM, 2026-11).
+    /// Takes what has come. Returns when the last of it came. A look that is not thorough looks at the sockets alone that peers use, and
+    /// not behind a datagram that came alone: on a host with three addresses a Short takes 12.4 µs there and back instead of 14.1 (EPYC VM,
+    /// 2026-11).
     pub(super) fn receive(&self, at: &mut Receiving, thorough: bool, sink: &dyn Sink) -> Option<u64> {
         at.looks = at.looks.wrapping_add(1);
         let is_at_all = thorough || at.looks.is_multiple_of(AT_ALL);

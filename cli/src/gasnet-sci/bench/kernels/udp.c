@@ -1,6 +1,6 @@
 /* What UDP itself can do between two hosts: bare datagrams between node 0 and the first node of the second host, in batches as the
- * library sends them, over sockets that are connected, which is the fastest way there is. (The library's are for all peers, so each of
- * its calls names the peer: 0.7 µs more on the loopback, EPYC VM, 2026-11.) Nobody waits in the kernel. The other nodes rest. Nothing here
+ * library sends them, over sockets that are connected, which is the fastest way there is. (The library has such ones for the two peers
+ * with which a node talks most.) Nobody waits in the kernel. The other nodes rest. Nothing here
  * is reliable, so a side that hears nothing for a while sends again, and gives up when it is clear that nobody is there: then the figure
  * is wrong, and the bench goes on. */
 #include "bench.h"
