@@ -4,46 +4,17 @@
 
 use super::guard::Guard;
 use super::link::Link;
+use super::peer::{Path, Peer};
 use super::pipe::Terms;
 use super::sending::is_too_long;
 use super::size::{LEAST, MOST};
 use super::{HEAD, Udp};
-use crate::boot::contact::book::Way;
 use crate::os::{net, sys, udp};
 use crate::sci::far::seal::TAG;
-use crate::sci::far::wire::Lost;
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 
 /// What the system counts for a datagram beside its bytes, with what it rounds up.
 const EXTRA: usize = 1024;
-
-/// How a peer is reached.
-pub(super) struct Path {
-    /// The socket's number.
-    pub(super) socket: usize,
-    /// That of the peer's own socket, if it has one.
-    pub(super) direct: Option<usize>,
-    pub(super) at: SocketAddr,
-}
-
-/// One peer.
-pub(super) struct Peer {
-    pub(super) link: Link,
-    /// All ways to it.
-    pub(super) ways: Vec<Way>,
-    pub(super) path: Option<Path>,
-    /// The peer has been heard there.
-    pub(super) is_sure: bool,
-    pub(super) tried: u64,
-    pub(super) attempts: usize,
-    pub(super) lost: Option<Lost>,
-    /// Why the system did not take what was sent last, if it did not.
-    pub(super) refusal: Option<io::Error>,
-    pub(super) is_counted: bool,
-    /// Something was about to be sent so often since the peer was silent.
-    pub(super) sendings: u32,
-}
 
 impl Udp {
     /// A peer that nobody has heard of yet.

@@ -12,7 +12,7 @@
 //! Must not know: what a datagram says.
 
 use super::Udp;
-use super::contact::Peer;
+use super::peer::Peer;
 use crate::os::udp::{self, Came};
 use crate::os::{net::Epoll, sys};
 use crate::sync::{AtomicBool, AtomicU32, Ordering};

@@ -11,16 +11,16 @@
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
-//! | `contact` | a peer, its addresses, which is tried when |
+//! | `peer`, `contact` | a peer, its addresses, which is tried when |
 //! | `burst` | how many packets go at a time |
-//! | `sending`, `receiving` | batches of datagrams, and what has come |
+//! | `batch`, `sending`, `receiving` | datagrams that leave in one call, and what has come |
 //! | `direct` | sockets of the peers with which this node talks most |
 //! | `faults` | what goes wrong on wish, for tests |
 //! | this | sockets, time, all peers |
 //!
 //! Rules:
 //! 1. One thread at a time receives (`receiving`). Any thread sends, under the lock of the link.
-//! 2. Datagrams of the same size to one peer go in one call of the system, up to a number of them (`sending`), and come so.
+//! 2. Datagrams of the same size to one peer go in one call of the system, up to a number of them (`batch`), and come so.
 //! 3. A peer is at that of its addresses from which its last valid datagram came. Until one has come they are tried in turn.
 //! 4. A link that ended never comes back, because the job is about to end.
 //!
@@ -28,6 +28,7 @@
 
 #![allow(unsafe_code)] // memory of clients, which the trait hands over
 
+mod batch;
 mod burst;
 mod contact;
 mod datagram;
@@ -40,6 +41,7 @@ pub mod link;
 pub mod mode;
 pub mod outbox;
 pub mod pace;
+mod peer;
 pub mod pipe;
 mod receiving;
 mod sending;
@@ -59,7 +61,7 @@ use crate::boot::contact::card::Card;
 use crate::os::net::Epoll;
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use contact::Peer;
+use batch::Batch;
 use direct::{DIRECT, Direct, Sleepers};
 use faults::Faults;
 use head::HEAD;
@@ -67,8 +69,9 @@ use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
 use parking_lot::{Mutex, MutexGuard};
+use peer::Peer;
 use receiving::Receiving;
-use sending::Batch;
+
 use sha2::Sha256;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, RawFd};

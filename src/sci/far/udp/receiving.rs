@@ -2,8 +2,8 @@
 //!
 //! Must not know: what a datagram says.
 
-use super::contact::{Path, Peer};
 use super::direct::{DIRECT, Taking};
+use super::peer::{Path, Peer};
 use super::{Udp, head};
 use crate::os::{net, udp};
 use crate::sci::far::wire::Sink;

@@ -1,81 +1,16 @@
-//! How datagrams leave: those of one size to one peer in one call, up to [`BATCH`] of them; with the faults that are wanted.
+//! How datagrams leave: those of one size to one peer in one call, as many as a [`Batch`] takes; with the faults that are wanted.
 //!
 //! Must not know: what a datagram says.
 
 use super::Udp;
-use super::burst::TOGETHER;
-use super::contact::{Path, Peer};
-use super::datagram::{Datagram, bytes_of};
+use super::batch::Batch;
+use super::peer::{Path, Peer};
 use crate::os::{sys, udp};
-use crate::sci::far::tcp::chunk::Memory;
 use crate::sync::Ordering;
-use smallvec::SmallVec;
 use socket2::SockAddr;
 use std::io::{self, IoSlice};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-
-/// Datagrams in one call, of [`TOGETHER`] bytes at most. Cut by the system (GSO) and put together again (GRO), Longs of 64 KiB go at
-/// 575 MB/s over datagrams of 1,472 bytes; one by one at 97, put together no more at 175; over those of 16 KiB at 540 and one by one at 418
-/// (a loaded EPYC VM, 2026-11, best of three).
-const BATCH: usize = 64;
-
-/// Datagrams that go in one call: all have as many bytes as the first, but the last, which may have fewer.
-#[derive(Default)]
-pub(super) struct Batch {
-    /// Heads, and what was copied behind them.
-    bytes: Vec<u8>,
-    /// Behind so many of these bytes go others, from where they lie.
-    rests: SmallVec<[(usize, Memory); 4]>,
-    each: usize,
-    count: usize,
-    /// Bytes of all.
-    len: usize,
-}
-
-impl Batch {
-    /// Another datagram of `len` bytes fits.
-    fn takes(&self, len: usize) -> bool {
-        let is_whole = self.len == self.each * self.count;
-        self.count == 0 || is_whole && len <= self.each && self.count < BATCH && self.len + len <= TOGETHER
-    }
-
-    /// Adds another datagram.
-    fn put(&mut self, datagram: Datagram<'_>) {
-        let size = datagram.size();
-        self.each = if self.count == 0 { size } else { self.each };
-        (self.count, self.len) = (self.count + 1, self.len + size);
-        if let Some(rest) = datagram.put_front(&mut self.bytes) {
-            self.rests.push((self.bytes.len(), rest));
-        }
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.rests.clear();
-        (self.count, self.len) = (0, 0);
-    }
-
-    /// All bytes, in their order.
-    fn parts(&self) -> SmallVec<[IoSlice<'_>; 12]> {
-        let mut parts = SmallVec::new();
-        let mut at = 0;
-        for (end, rest) in &self.rests {
-            parts.push(IoSlice::new(&self.bytes[at..*end]));
-            parts.push(IoSlice::new(bytes_of(rest)));
-            at = *end;
-        }
-        if at < self.bytes.len() {
-            parts.push(IoSlice::new(&self.bytes[at..]));
-        }
-        parts
-    }
-
-    /// A copy of all bytes, in their order.
-    fn copy(&self) -> Vec<u8> {
-        self.parts().iter().flat_map(|part| part.iter().copied()).collect()
-    }
-}
 
 impl Udp {
     /// All datagrams that go now (rule 2). The caller has the link locked, so no packet leaves it before its bytes have gone.
