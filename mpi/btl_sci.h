@@ -59,6 +59,7 @@ typedef struct {
   opal_list_t flying;                       /* transfers under way */
   volatile int32_t busy;                    /* endpoints and transfers in the two */
   gasneti_sci_guest_t job;
+  mca_btl_base_endpoint_t *peers; /* by number */
   uint8_t handler;
 } sci_state_t;
 

@@ -94,6 +94,25 @@ static int make_list(opal_free_list_t *list, size_t bytes) {
                              32, NULL, 0, NULL, NULL, NULL);
 }
 
+static bool make_peers(void) {
+  sci.peers = calloc(sci.job.nodes, sizeof *sci.peers);
+  for (uint32_t node = 0; sci.peers != NULL && node < sci.job.nodes; node++) {
+    OBJ_CONSTRUCT(&sci.peers[node], mca_btl_base_endpoint_t);
+    OBJ_CONSTRUCT(&sci.peers[node].queue, opal_list_t);
+    sci.peers[node].node = node;
+  }
+  return sci.peers != NULL;
+}
+
+static void forget_peers(void) {
+  for (uint32_t node = 0; sci.peers != NULL && node < sci.job.nodes; node++) {
+    OBJ_DESTRUCT(&sci.peers[node].queue);
+    OBJ_DESTRUCT(&sci.peers[node]);
+  }
+  free(sci.peers);
+  sci.peers = NULL;
+}
+
 static bool set_up(void) {
   gex_AM_Entry_t entry = {0, (gex_AM_Fn_t)sci_arrived, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 1, NULL, "Open MPI's btl sci"};
   card_t card = {.version = VERSION, .node = sci.job.rank};
@@ -102,8 +121,9 @@ static bool set_up(void) {
   if (sci_module.btl_max_send_size > GASNETI_SCI_MAX_MEDIUM) sci_module.btl_max_send_size = GASNETI_SCI_MAX_MEDIUM;
   if (sci_module.btl_eager_limit > sci_module.btl_max_send_size) sci_module.btl_eager_limit = sci_module.btl_max_send_size;
   if (make_list(&sci.small, sci_module.btl_eager_limit) != OPAL_SUCCESS ||
-      make_list(&sci.large, sci_module.btl_max_send_size) != OPAL_SUCCESS || make_list(&sci.transfers, 0) != OPAL_SUCCESS) {
-    withdraw("no memory for its lists");
+      make_list(&sci.large, sci_module.btl_max_send_size) != OPAL_SUCCESS || make_list(&sci.transfers, 0) != OPAL_SUCCESS ||
+      !make_peers()) {
+    withdraw("there is no memory for its lists");
     return false;
   }
   if (gasneti_sci_ep_register(sci.job.ep, (gasneti_sci_am_entry_t *)(void *)&entry, 1) != GASNET_OK) {
@@ -130,6 +150,7 @@ static mca_btl_base_module_t **begin(int *count, bool progress_threads, bool mpi
   modules = malloc(sizeof *modules);
   if (modules == NULL || !set_up()) {
     free(modules);
+    forget_peers();
     gasneti_sci_guest_leave();
     return NULL;
   }
@@ -142,21 +163,19 @@ static mca_btl_base_module_t **begin(int *count, bool progress_threads, bool mpi
 static mca_btl_base_endpoint_t *meet(opal_proc_t *proc) {
   card_t *card = NULL;
   size_t bytes = 0;
-  mca_btl_base_endpoint_t *made = NULL;
+  mca_btl_base_endpoint_t *peer = NULL;
   int rc;
   if (proc == opal_proc_local_get() || proc->proc_name.jobid != OPAL_PROC_MY_NAME.jobid) return NULL; /* itself; spawned ones */
   OPAL_MODEX_RECV(rc, &mca_btl_sci_component.btl_version, &proc->proc_name, (void **)&card, &bytes);
   if (rc != OPAL_SUCCESS || card == NULL) return NULL; /* it has withdrawn, and said why */
   if (bytes != sizeof *card || card->version != VERSION || card->node >= sci.job.nodes) {
     withdraw("a process has another version of it");
-  } else if ((made = OBJ_NEW(mca_btl_base_endpoint_t)) != NULL) {
-    OBJ_CONSTRUCT(&made->queue, opal_list_t);
-    made->waits = false;
-    made->node = card->node;
-    made->what = GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX | GASNETI_SCI_AM_NOW, card->handler, 1);
+  } else {
+    peer = &sci.peers[card->node];
+    peer->what = GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX | GASNETI_SCI_AM_NOW, card->handler, 1);
   }
   free(card);
-  return made;
+  return peer;
 }
 
 int sci_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs, mca_btl_base_endpoint_t **endpoints,
@@ -169,13 +188,9 @@ int sci_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
   return OPAL_SUCCESS;
 }
 
+/* Open MPI calls it once for sends and once for transfers, so that an endpoint lives as long as the module. */
 int sci_del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs, mca_btl_base_endpoint_t **endpoints) {
-  (void)btl, (void)procs;
-  for (size_t i = 0; i < count; i++) {
-    if (endpoints[i] == NULL || endpoints[i]->waits) continue; /* sci_finalize sends what is queued, and the process ends */
-    OBJ_DESTRUCT(&endpoints[i]->queue);
-    OBJ_RELEASE(endpoints[i]);
-  }
+  (void)btl, (void)count, (void)procs, (void)endpoints;
   return OPAL_SUCCESS;
 }
 
@@ -184,5 +199,6 @@ int sci_finalize(mca_btl_base_module_t *btl) {
   (void)btl;
   while (sci.busy > 0 && time(NULL) <= until) sci_progress();
   gasneti_sci_guest_leave();
+  if (sci.busy == 0) forget_peers(); /* else operations name them; the process ends */
   return OPAL_SUCCESS;
 }
