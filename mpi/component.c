@@ -48,7 +48,7 @@ static int register_parameters(void) {
   sci_module.btl_max_send_size = 32 << 10;
   sci_module.btl_min_rdma_pipeline_size = INT_MAX;
   sci_module.btl_rdma_pipeline_send_length = sci_module.btl_eager_limit;
-  sci_module.btl_rdma_pipeline_frag_size = sci_module.btl_eager_limit;
+  sci_module.btl_rdma_pipeline_frag_size = 1 << 20; /* each costs a message; nothing has to be registered meanwhile */
   sci_module.btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_SEND_INPLACE | MCA_BTL_FLAGS_RDMA;
   sci_module.btl_get_limit = sci_module.btl_put_limit = SIZE_MAX;
   sci_module.btl_bandwidth = 40000;
@@ -147,6 +147,8 @@ static mca_btl_base_module_t **begin(int *count, bool progress_threads, bool mpi
     if (*reason != 0) withdraw(reason);
     return NULL;
   }
+  /* Open MPI decides when a process that polls in vain gives its core away. */
+  if (!sci.job.is_shared) gasneti_sci_set_waitmode(GASNETI_SCI_WAIT_SPIN);
   modules = malloc(sizeof *modules);
   if (modules == NULL || !set_up()) {
     free(modules);
