@@ -1898,7 +1898,7 @@ const char *gasneti_sci_guest_join(const char *name,
                                    gasneti_sci_guest_t *to);
 
 /*
- A guest that has joined leaves: what it sent arrives, and the launcher knows. Nothing of the job may be used after that. Where the program
+ A guest that has joined leaves: what it sent arrives, and the launcher knows.
  */
 void gasneti_sci_guest_leave(void);
 

@@ -115,8 +115,9 @@ unsafe fn join(name: *const c_char, threaded: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// A guest that has joined leaves: what it sent arrives, and the launcher knows. Nothing of the job may be used after that. Where the program
-/// had joined before, this does nothing.
+/// A guest that has joined leaves: what it sent arrives, and the launcher knows.
+///
+/// Nothing of the job may be used after that. Where the program had joined before, this does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_guest_leave() {
     if Job::get().is_ok_and(|job| job.client().guest) {
