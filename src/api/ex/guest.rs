@@ -63,7 +63,9 @@ pub unsafe extern "C" fn gasneti_sci_guest_join(
         // SAFETY: as the caller promises.
         crate::api::must("gasneti_sci_guest_join", || unsafe { join(name, threaded != 0) });
     }
-    let (Ok(job), Ok(made)) = (Job::attached(), objects::primordial()) else { return c"the job has no client".as_ptr() };
+    let (Ok(job), Ok(made)) = (Job::attached(), objects::primordial()) else {
+        return c"the job has no client".as_ptr();
+    };
     Table::get().let_events_outlive_threads();
     let found = gasneti_sci_guest_t {
         ep: made.ep,
@@ -88,10 +90,13 @@ fn obstacle(is_shared: bool, threaded: bool) -> Option<&'static CStr> {
         };
     }
     let Ok(job) = Job::attached() else {
-        return Some(c"this program uses GASNet too, and has not called gasnet_attach yet: it must do so before MPI_Init");
+        return Some(
+            c"this program uses GASNet too, and has not called gasnet_attach yet: it must do so before MPI_Init",
+        );
     };
-    (threaded && !job.client().threaded)
-        .then_some(c"this program uses GASNet too, without GASNET_PAR, and MPI is to be called by several threads at a time")
+    (threaded && !job.client().threaded).then_some(
+        c"this program uses GASNet too, without GASNET_PAR, and MPI is to be called by several threads at a time",
+    )
 }
 
 /// # Safety
