@@ -39,7 +39,7 @@ mca_btl_base_component_3_0_0_t mca_btl_sci_component = {
     .btl_progress = sci_progress,
 };
 
-/* The limits are those of vader, which copies as this does; measured here as well (docs/mpi-programs.md). */
+/* The limits are those of vader, which copies as this does. */
 static int register_parameters(void) {
   sci_module.btl_component = &mca_btl_sci_component;
   sci_module.btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH + 1; /* who loads this component wants it before vader */
