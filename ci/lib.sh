@@ -52,6 +52,8 @@ missing_packages() {
       g++) command -v g++ >/dev/null || say g++ ;;
       mpicc | oshcc) command -v "$word" >/dev/null || say openmpi-bin libopenmpi-dev ;;
       libpmix) { pkg-config --exists pmix; } 2>/dev/null || say pkg-config libpmix-dev ;;
+      NPopenmpi) command -v NPopenmpi >/dev/null || say netpipe-openmpi ;;
+      pdgemm) [ -e /usr/lib/x86_64-linux-gnu/libscalapack-openmpi.so ] || say libscalapack-openmpi-dev libopenblas0-serial ;;
       srun) command -v srun >/dev/null || say slurm-client ;;
       munged) command -v munged >/dev/null || say munge ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;

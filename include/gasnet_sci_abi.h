@@ -83,6 +83,11 @@
 #define GASNETI_SCI_MODE_NDEBUG 512
 
 /*
+ In the same word: the process belongs to another runtime (`api/ex/guest`).
+ */
+#define GASNETI_SCI_MODE_GUEST 1024
+
+/*
  Forms of vector, indexed and strided transfers.
  */
 #define GASNETI_SCI_VIS_BLOCKING 0
@@ -708,6 +713,32 @@ typedef struct {
  `gex_Coll_ReduceFn_t`, as the header passes it.
  */
 typedef const void *gasneti_sci_reduce_fn_t;
+
+/*
+ What a guest gets to know.
+ */
+typedef struct {
+  /*
+   For handlers.
+   */
+  gasneti_sci_ep_t *ep;
+  /*
+   This process's number in the job.
+   */
+  uint32_t rank;
+  /*
+   Number of processes.
+   */
+  uint32_t nodes;
+  /*
+   Not 0: transfers reach all memory of all processes; else only segments of the program.
+   */
+  int everything;
+  /*
+   Not 0: the program had joined before.
+   */
+  int is_shared;
+} gasneti_sci_guest_t;
 
 /*
  The way to one peer, for Shorts of one line.
@@ -1858,5 +1889,17 @@ void *gasneti_sci_mk_cdata(void *kind, const void *_val);
  `gex_MK_QueryFlags`, `_QueryClient` and `_QueryClass`: ends the job, because no kind was made.
  */
 size_t gasneti_sci_mk_query(void *kind);
+
+/*
+ Joins the job for a guest named `name`, or shares the program's. NULL, or the reason why neither is done; nothing was changed then.
+ */
+const char *gasneti_sci_guest_join(const char *name,
+                                   int threaded,
+                                   gasneti_sci_guest_t *to);
+
+/*
+ A guest that has joined leaves: what it sent arrives, and the launcher knows.
+ */
+void gasneti_sci_guest_leave(void);
 
 #endif  /* GASNETI_SCI_ABI_H */

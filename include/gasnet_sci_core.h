@@ -39,9 +39,9 @@
 #define GASNETI_SCI_RULES_LOCAL (GASNETI_SCI_RULE_OUTSIDE | GASNETI_SCI_RULE_NO_LOCK)
 
 /* ---- before main, every object tells the library how it was compiled. Init refuses mixed modes, and headers of
- * another ABI do not link ---- */
+ * another ABI do not link. GASNETI_SCI_GUEST: an object of a guest (src/api/ex/guest.rs), which belongs to no program ---- */
 #define GASNETI_SCI_MODES (GASNETI_SCI_MODE_THREADS | GASNETI_SCI_MODE_SEGMENT | GASNETI_SCI_MODE_CHECKS)
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(GASNETI_SCI_GUEST)
 __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(void) {
   gasneti_sci_object_0_3(GASNETI_SCI_MODES);
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not know: what a hand-off holds, how nodes are forked, what a place is.
 
-use super::launcher::{launched, take_handoff};
+use super::launcher::{is_launched, launched, take_handoff};
 use super::pmix::{self, Foreign};
 use super::{JobError, Joined, fork};
 use crate::base::config::Config;
@@ -57,6 +57,11 @@ pub fn join(config: &Config, host: &impl OwnHost) -> Result<Joined, JobError> {
     }
 }
 
+/// Whether no launcher started several processes, of which this is one.
+pub fn is_alone() -> bool {
+    !is_launched() && pmix::found() == Foreign::None
+}
+
 fn unlaunched(config: &Config, host: &impl OwnHost) -> Result<Joined, JobError> {
-    if config.nodes > 1 { fork::forked(config, host) } else { fork::alone(config) }
+    if config.nodes > 1 && !config.guest { fork::forked(config, host) } else { fork::alone(config) }
 }

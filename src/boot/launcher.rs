@@ -25,6 +25,12 @@ pub(super) fn take_handoff() -> Option<String> {
     Some(value.to_string_lossy().into_owned())
 }
 
+/// Whether this process has a hand-off that it has not taken.
+pub fn is_launched() -> bool {
+    #[allow(clippy::disallowed_methods)] // as above
+    std::env::var_os(HANDOFF).is_some()
+}
+
 /// The value of [`HANDOFF`] for one node: layout version, rank, nodes, descriptor of the job's memory, descriptor of the node's
 /// lifeline, cookie, and 1 if the launcher took address randomisation from the node's program (else 0).
 pub fn handoff(header: &JobHeader, rank: u32, memory: RawFd, lifeline: RawFd, unrandomised: bool) -> String {

@@ -31,7 +31,7 @@ mod shared;
 mod tests;
 
 pub use bootstrap::{BootError, Bootstrap, Key, LIMIT, get_words, put_words};
-pub use join::{OwnHost, join};
-pub use launcher::{HANDOFF, PARTS, handoff, own_part, part, parts};
+pub use join::{OwnHost, is_alone, join};
+pub use launcher::{HANDOFF, PARTS, handoff, is_launched, own_part, part, parts};
 pub use member::{JobError, JobMemory, Joined};
 pub use shared::Shared;

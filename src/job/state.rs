@@ -67,6 +67,8 @@ pub struct Client {
     pub max_segsize_text: Option<&'static str>,
     /// All modes in one word. It must be equal on all nodes.
     pub configuration: u64,
+    /// Another runtime owns the process (`api/ex/guest`).
+    pub guest: bool,
 }
 
 /// One node's segment as `gasnet_getSegmentInfo` and `gasnet_getNodeInfo` show it.
@@ -161,6 +163,7 @@ impl Job {
         }
         stay::loaded();
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
+        config.guest = client.guest;
         log::set_quiet(config.quiet);
         let timing = timing::wanted(&mut config)?;
         let joined = boot::join(&config, &ThisHost { reserve: config.reserve }).map_err(Error::resource)?;
@@ -173,7 +176,9 @@ impl Job {
         let place = Place { node: rank, nodes: joined.boot.size(), position };
         trace::open(&config, place, true)?;
         exit::install_error_hooks();
-        exit::register_process_exit();
+        if !config.guest {
+            exit::register_process_exit();
+        }
         let job = Job::build(joined, config, report, client, timing)?;
         trace::open(&job.config, place, false)?;
         let is_near = |node| job.supernode(node) == job.supernode(rank);

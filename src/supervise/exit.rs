@@ -84,14 +84,25 @@ pub fn is_unsupervised() -> bool {
 }
 
 fn depart(how: Departure) {
+    if let Some(depart) = take_departure() {
+        set_alarm(GOODBYE);
+        depart(how);
+    }
+}
+
+fn take_departure() -> Option<fn(Departure)> {
     // ORDERING: Acquire ↔ Release in `set_departure`: the function sees what was set up before. The swap makes it run
     // once.
     let depart = DEPARTURE.swap(ptr::null_mut(), Ordering::Acquire);
-    if !depart.is_null() {
-        // SAFETY: only `set_departure` stores here, and it stores a `fn(Departure)`.
-        let depart = unsafe { std::mem::transmute::<*mut c_void, fn(Departure)>(depart) };
-        set_alarm(GOODBYE);
-        depart(how);
+    // SAFETY: only `set_departure` stores here, and it stores a `fn(Departure)`.
+    (!depart.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, fn(Departure)>(depart) })
+}
+
+/// This node leaves its job in good order, and its process goes on without it: a guest's end. Nothing bounds the time.
+pub fn leave_as_guest() {
+    run_hook();
+    if let Some(depart) = take_departure() {
+        depart(Departure::Orderly);
     }
 }
 

@@ -48,10 +48,13 @@ pub fn signal_name(signal: c_int) -> String {
 }
 
 /// Installs the handler of SIGQUIT, the only one between init and attach: other nodes may end the job at any time.
-/// Also reads the settings of [`debug`].
+/// Also reads the settings of [`debug`]. In a guest's process signals are its runtime's business, here and in attach.
 pub fn install_at_init(config: &Config) {
     let (rank, _) = log::identity();
     debug::configure(config, Some(rank));
+    if config.guest {
+        return;
+    }
     // A foreign launcher asks nodes to end by SIGTERM, at any time. Without a handler their output would be lost.
     if exit::is_unsupervised() && sys::is_default(libc::SIGTERM) && !config.no_catch.contains(libc::SIGTERM) {
         sys::set_handler(libc::SIGTERM, on_terminating);
@@ -70,6 +73,9 @@ pub fn install_at_init(config: &Config) {
 /// Installs the other handlers (rule 1). Gives the calling thread a signal stack, so that an overflow of its own
 /// stack can be reported. Other threads get theirs when they come by (`os::signal_stack`).
 pub fn install_at_attach(config: &Config) {
+    if config.guest {
+        return;
+    }
     signal_stack::set_size(SIGNAL_STACK);
     signal_stack::provide();
     let take = |signals: &[c_int], handler: sys::Handler| {

@@ -4,6 +4,7 @@ pub mod am;
 pub mod atomic;
 pub mod check;
 pub mod coll;
+pub mod guest;
 pub mod job;
 pub mod kind;
 pub mod npam;

@@ -125,7 +125,9 @@ pub unsafe extern "C" fn gasneti_sci_npam_request(
         }
         let wish = Wish { what, client: client.cast_mut(), least, most, dest, event, numargs };
         let size = check(&wish)?;
-        let own_thread = job.client().configuration & u64::from(GASNETI_SCI_MODE_SEQ) != 0;
+        // Of a guest, whose configuration has no thread mode, calls never overlap.
+        let is_parsync = job.client().configuration & u64::from(GASNETI_SCI_MODE_PARSYNC) != 0;
+        let own_thread = !job.client().threaded && !is_parsync;
         let is_ours = client.is_null() && what & GASNETI_SCI_NPAM_MEDIUM != 0 && size > inline_max(numargs as usize);
         let mut lent = None;
         if own_thread && is_ours && node != job.rank() && job.am().can_lend(node)? {

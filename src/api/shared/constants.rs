@@ -40,6 +40,8 @@ pub const GASNETI_SCI_MODE_EVERYTHING: u32 = 64;
 /// Debug mode or not, in the same word.
 pub const GASNETI_SCI_MODE_DEBUG: u32 = 256;
 pub const GASNETI_SCI_MODE_NDEBUG: u32 = 512;
+/// In the same word: the process belongs to another runtime (`api/ex/guest`).
+pub const GASNETI_SCI_MODE_GUEST: u32 = 1024;
 
 /// Forms of vector, indexed and strided transfers.
 pub const GASNETI_SCI_VIS_BLOCKING: u32 = 0;

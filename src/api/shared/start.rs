@@ -93,7 +93,8 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
         debug: client.modes & GASNETI_SCI_MODE_DEBUG != 0,
         max_segsize,
         max_segsize_text,
-        configuration: u64::from(client.modes),
+        configuration: u64::from(client.modes & !modes_of_one_node(client.modes)),
+        guest: client.modes & GASNETI_SCI_MODE_GUEST != 0,
     });
     if let Err(error) = result {
         return refused(name, error);
@@ -112,6 +113,12 @@ pub(in crate::api) unsafe fn init(client: gasneti_sci_client_t, name: &'static s
         }
     }
     GASNETI_SCI_OK
+}
+
+/// The modes in which nodes may differ: a guest's thread mode is what the process asked its runtime for.
+fn modes_of_one_node(modes: u32) -> u32 {
+    let threads = GASNETI_SCI_MODE_SEQ | GASNETI_SCI_MODE_PARSYNC | GASNETI_SCI_MODE_PAR;
+    if modes & GASNETI_SCI_MODE_GUEST == 0 { 0 } else { threads }
 }
 
 /// Makes freezing use `gasnet_frozen`.

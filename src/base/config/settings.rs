@@ -79,6 +79,8 @@ pub struct Config {
     pub backtrace_nodes: NodeSet,
     /// Signals for which the library installs no handler.
     pub no_catch: SignalSet,
+    /// The process belongs to another runtime, which joined the job as a guest. The environment cannot say so: `Job::init` does.
+    pub guest: bool,
     /// The barrier algorithm that the user asked for. All names stand for the same algorithm.
     pub barrier: String,
     /// Traces, statistics, stack traces, freezing.
@@ -181,6 +183,7 @@ impl Default for Config {
             backtrace: false,
             backtrace_nodes: NodeSet::default(),
             no_catch: SignalSet::default(),
+            guest: false,
             barrier: "DISSEM".into(),
             observe: Observe::default(),
             hosts: Hosts::default(),

@@ -9,7 +9,8 @@
 //!    where the other hosts can connect (`meeting`).
 //! 3. The others open it. They publish whether they need help, and those who do get a copy of the descriptor.
 //!
-//! Signals, standard streams and deaths are the launcher's business. What else a supervisor does is in `watch`.
+//! Signals, standard streams and deaths are the launcher's business. What else a supervisor does is in `watch`; where the process belongs to a
+//! guest, nobody does it.
 //!
 //! Must not know: messages, segments.
 
@@ -82,6 +83,10 @@ pub fn join(who: &str, config: &Config, fits: &impl Fn(u32) -> Result<(), String
     let mut joined = enter(header, rank, file, None, config).map_err(JobError::Place)?;
     if several_hosts {
         joined.boot = Box::new(Exchange::new(library, nodes));
+    }
+    if config.guest {
+        watch::stand_aside(library);
+        return Ok(Some(joined));
     }
     let exit_time = Duration::from_secs_f64(config.exit_seconds(nodes));
     watch::start(Watch { library, header, rank, tells_hosts, exit_time })
@@ -183,7 +188,9 @@ fn share(
     };
     let silence = Duration::from_secs_f64(config.hosts.link_timeout);
     let link = |met| Link::new(met, silence).map_err(|e| format!("a link between hosts: {e}"));
-    let links = met.into_iter().map(link).collect::<Result<_, _>>()?;
+    // A guest's process ends when it likes, so that the end of a link means nothing.
+    let met = met.into_iter().filter(|_| !config.guest);
+    let links = met.map(link).collect::<Result<_, _>>()?;
     // Its own handle of the same number: the thread has a table of its own, where the number is the same.
     keep(file.as_raw_fd(), header, links).map_err(|e| format!("a thread for the links between hosts: {e}"))?;
     Ok(Place { file, header, several_hosts, tells_hosts: several_hosts })

@@ -18,6 +18,7 @@ use crate::supervise::exit::{self, Departure};
 use crate::supervise::{JobHeader, Phase, node, signals, spawn};
 use crate::sync::{AtomicU32, Ordering};
 use std::io;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How long a node that leaves waits for this thread. PMIx needs a few ms; a guess for a busy host.
@@ -57,6 +58,19 @@ pub fn start(watch: Watch) -> io::Result<()> {
     started?;
     exit::set_departure(depart);
     Ok(())
+}
+
+/// For a guest's process, whose runtime and launcher watch it: no thread, and this node leaves by the calls of PMIx themselves.
+pub fn stand_aside(library: &'static Library) {
+    static SESSION: OnceLock<&Library> = OnceLock::new();
+    SESSION.get_or_init(|| library);
+    exit::set_departure(|how| {
+        let Some(library) = SESSION.get() else { return };
+        match how {
+            Departure::Orderly => library.finalize(),
+            Departure::Failed => library.abort(node::current().map_or(1, |node| node.record().exit_code())),
+        }
+    });
 }
 
 /// Tells the thread how this node leaves, and waits until PMIx knows. Async-signal-safe.

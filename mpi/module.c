@@ -1,0 +1,300 @@
+/* The calls of a BTL module: fragments and transfers. */
+#include "btl_sci.h"
+
+#include <string.h>
+
+/* The longest fragment that travels in a slot of the engine, behind one argument. Longer ones take room in a ring. */
+#define SLOT_BYTES 112
+
+OBJ_CLASS_INSTANCE(mca_btl_base_endpoint_t, opal_list_item_t, NULL, NULL);
+
+static void made(sci_op_t *op) {
+  op->base.des_segments = op->parts;
+  op->base.order = MCA_BTL_NO_ORDER;
+}
+OBJ_CLASS_INSTANCE(sci_op_t, mca_btl_base_descriptor_t, made, NULL);
+
+/* This thread is in a handler (rule 1). */
+static __thread bool is_handling;
+/* Fragments that this thread has taken. */
+static __thread int taken;
+
+/* ---- descriptors ---- */
+static mca_btl_base_descriptor_t *allocate(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, uint8_t order, size_t bytes,
+                                           uint32_t flags) {
+  opal_free_list_t *home = bytes <= btl->btl_eager_limit ? &sci.small : &sci.large;
+  if (bytes > btl->btl_max_send_size) return NULL;
+  sci_op_t *op = (sci_op_t *)opal_free_list_get(home);
+  if (op == NULL) return NULL;
+  (void)order; /* none is kept, and none is promised */
+  op->home = home;
+  op->to = to;
+  op->kind = SCI_SEND;
+  op->parts[0].seg_addr.pval = op->base.super.ptr;
+  op->parts[0].seg_len = bytes;
+  op->parts[1].seg_len = 0;
+  op->base.des_segment_count = 1;
+  op->base.des_flags = flags;
+  return &op->base;
+}
+
+static int release(mca_btl_base_module_t *btl, mca_btl_base_descriptor_t *descriptor) {
+  (void)btl;
+  opal_free_list_return(sci_op(descriptor)->home, &descriptor->super);
+  return OPAL_SUCCESS;
+}
+
+/* Data that lie in one piece stay where they are until they go into the ring of the peer; others are packed behind the header. */
+static mca_btl_base_descriptor_t *prepare(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, opal_convertor_t *convertor,
+                                          uint8_t order, size_t reserve, size_t *size, uint32_t flags) {
+  bool packs = opal_convertor_need_buffers(convertor);
+  size_t room = btl->btl_max_send_size - reserve, bytes = *size < room ? *size : room;
+  sci_op_t *op = sci_op(allocate(btl, to, order, packs ? reserve + bytes : reserve, flags));
+  struct iovec piece = {NULL, bytes};
+  uint32_t pieces = 1;
+  if (op == NULL) return NULL;
+  if (packs) piece.iov_base = (char *)op->base.super.ptr + reserve;
+  if (opal_convertor_pack(convertor, &piece, &pieces, &bytes) < 0) {
+    release(btl, &op->base);
+    return NULL;
+  }
+  if (packs) {
+    op->parts[0].seg_len = reserve + bytes;
+  } else {
+    op->parts[1].seg_addr.pval = piece.iov_base;
+    op->parts[1].seg_len = bytes;
+    op->base.des_segment_count = 2;
+  }
+  *size = bytes;
+  return &op->base;
+}
+
+/* ---- sending ---- */
+/* Sends a fragment of two parts, if there is room. */
+static bool send_now(const mca_btl_base_endpoint_t *to, const void *head, size_t heads, const void *data, size_t datas,
+                     mca_btl_base_tag_t tag) {
+  const uint32_t sort = GASNETI_SCI_NPAM_REQUEST | GASNETI_SCI_NPAM_MEDIUM;
+  const uint64_t argument = tag;
+  const size_t bytes = heads + datas;
+  const gasneti_sci_srcdesc_t *room;
+  char slot[SLOT_BYTES];
+  if (datas == 0) return gasneti_sci_request_medium(to->node, to->what, head, heads, &argument) == 0;
+  if (bytes <= SLOT_BYTES) {
+    memcpy(slot, head, heads);
+    memcpy(slot + heads, data, datas);
+    return gasneti_sci_request_medium(to->node, to->what, slot, bytes, &argument) == 0;
+  }
+  room = gasneti_sci_npam_request(sort, to->node, NULL, bytes, bytes, NULL, NULL, GEX_FLAG_IMMEDIATE, 1);
+  if (room == NULL) return false;
+  memcpy(room->addr, head, heads);
+  memcpy((char *)room->addr + heads, data, datas);
+  if (gasneti_sci_npam_commit(sort, room, to->what >> 16 & 0xff, bytes, NULL, GEX_FLAG_IMMEDIATE, &argument, 1) == 0) return true;
+  gasneti_sci_npam_cancel(sort, room);
+  return false;
+}
+
+static bool send_op(const sci_op_t *op) {
+  const mca_btl_base_segment_t *parts = op->parts;
+  return send_now(op->to, parts[0].seg_addr.pval, parts[0].seg_len, parts[1].seg_addr.pval, parts[1].seg_len, op->tag);
+}
+
+/* Leaves an operation to the progress function. */
+static void enqueue(sci_op_t *op) {
+  OPAL_THREAD_LOCK(&sci.lock);
+  opal_list_append(&op->to->queue, &op->base.super.super);
+  if (!op->to->waits) {
+    op->to->waits = true;
+    opal_list_append(&sci.waiting, &op->to->super);
+    sci.busy++;
+  }
+  OPAL_THREAD_UNLOCK(&sci.lock);
+}
+
+/* Whether a fragment may go at once. */
+static bool may_send(const mca_btl_base_endpoint_t *to) { return !is_handling && !to->waits; }
+
+/* What ob1 wants to know of a fragment that has gone. */
+static void complete(sci_op_t *op) {
+  const bool is_ours = op->base.des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
+  if (op->base.des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK)
+    op->base.des_cbfunc(&sci_module, op->to, &op->base, OPAL_SUCCESS); /* which gives it back unless it is ours */
+  if (is_ours) release(&sci_module, &op->base);
+}
+
+static int send_fragment(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, mca_btl_base_descriptor_t *descriptor,
+                         mca_btl_base_tag_t tag) {
+  sci_op_t *op = sci_op(descriptor);
+  (void)btl;
+  op->to = to;
+  op->tag = tag;
+  if (may_send(to) && send_op(op)) {
+    complete(op);
+    return 1;
+  }
+  op->base.des_flags |= MCA_BTL_DES_SEND_ALWAYS_CALLBACK;
+  enqueue(op);
+  return OPAL_SUCCESS;
+}
+
+/* Sends header and data at once, or returns a descriptor for them. */
+static int send_inline(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, opal_convertor_t *convertor, void *head,
+                       size_t heads, size_t datas, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                       mca_btl_base_descriptor_t **descriptor) {
+  void *data = NULL;
+  if (may_send(to) && (datas == 0 || !opal_convertor_need_buffers(convertor))) {
+    if (datas > 0) opal_convertor_get_current_pointer(convertor, &data);
+    if (send_now(to, head, heads, data, datas, tag)) return OPAL_SUCCESS;
+  }
+  if (descriptor != NULL) *descriptor = allocate(btl, to, order, heads + datas, flags);
+  return OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+/* ---- transfers ---- */
+static int transfer(sci_kind_t kind, mca_btl_base_endpoint_t *to, void *here, uint64_t there,
+                    mca_btl_base_registration_handle_t *handle, size_t bytes, mca_btl_base_rdma_completion_fn_t done, void *context,
+                    void *data) {
+  sci_op_t *op = (sci_op_t *)opal_free_list_get(&sci.transfers);
+  if (op == NULL) return OPAL_ERR_OUT_OF_RESOURCE;
+  op->home = &sci.transfers;
+  op->to = to;
+  op->kind = kind;
+  op->here = here;
+  op->there = (void *)(uintptr_t)there;
+  op->handle = handle;
+  op->bytes = bytes;
+  op->done = done;
+  op->context = context;
+  op->data = data;
+  enqueue(op);
+  return OPAL_SUCCESS;
+}
+
+static int put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, void *here, uint64_t there,
+               mca_btl_base_registration_handle_t *handle, mca_btl_base_registration_handle_t *theirs, size_t bytes, int flags,
+               int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data) {
+  (void)btl, (void)theirs, (void)flags, (void)order;
+  return transfer(SCI_PUT, to, here, there, handle, bytes, done, context, data);
+}
+
+static int get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, void *here, uint64_t there,
+               mca_btl_base_registration_handle_t *handle, mca_btl_base_registration_handle_t *theirs, size_t bytes, int flags,
+               int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data) {
+  (void)btl, (void)theirs, (void)flags, (void)order;
+  return transfer(SCI_GET, to, here, there, handle, bytes, done, context, data);
+}
+
+static void finish_transfer(sci_op_t *op) {
+  sci_op_t was = *op;
+  release(&sci_module, &op->base); /* first, because ob1 may start the next one */
+  was.done(&sci_module, was.to, was.here, was.handle, was.context, was.data, OPAL_SUCCESS);
+}
+
+static void start_transfer(sci_op_t *op) {
+  if (op->kind == SCI_GET)
+    op->event = gasneti_sci_get_nb(op->here, op->to->node, op->there, op->bytes, GASNETI_SCI_FLAG_EX);
+  else
+    op->event = gasneti_sci_put_nb(op->to->node, op->there, op->here, op->bytes, (size_t *)GEX_EVENT_DEFER, GASNETI_SCI_FLAG_EX);
+  if (op->event == 0) {
+    finish_transfer(op);
+    return;
+  }
+  OPAL_THREAD_LOCK(&sci.lock);
+  opal_list_append(&sci.flying, &op->base.super.super);
+  sci.busy++;
+  OPAL_THREAD_UNLOCK(&sci.lock);
+}
+
+/* ---- progress ---- */
+void sci_arrived(gex_Token_t token, void *bytes, size_t count, gex_AM_Arg_t tag) {
+  const mca_btl_active_message_callback_t *to = mca_btl_base_active_message_trigger + (uint8_t)tag;
+  mca_btl_base_segment_t part = {.seg_addr.pval = bytes, .seg_len = count};
+  mca_btl_base_descriptor_t descriptor = {.des_segments = &part, .des_segment_count = 1};
+  (void)token;
+  is_handling = true;
+  if (to->cbfunc != NULL) to->cbfunc(&sci_module, (uint8_t)tag, &descriptor, to->cbdata);
+  is_handling = false;
+  taken++;
+}
+
+/* The first operation of an endpoint's queue. */
+static sci_op_t *next_of(mca_btl_base_endpoint_t *to) {
+  sci_op_t *op;
+  OPAL_THREAD_LOCK(&sci.lock);
+  op = (sci_op_t *)opal_list_remove_first(&to->queue);
+  if (op == NULL) {
+    to->waits = false;
+    sci.busy--;
+  }
+  OPAL_THREAD_UNLOCK(&sci.lock);
+  return op;
+}
+
+/* Works at an endpoint's queue, which is in the hands of this thread, until it is empty or there is no room. */
+static int work_off(mca_btl_base_endpoint_t *to) {
+  int done = 0;
+  for (sci_op_t *op; (op = next_of(to)) != NULL; done++) {
+    if (op->kind != SCI_SEND) {
+      start_transfer(op);
+    } else if (send_op(op)) {
+      complete(op);
+    } else {
+      OPAL_THREAD_LOCK(&sci.lock);
+      opal_list_prepend(&to->queue, &op->base.super.super);
+      opal_list_append(&sci.waiting, &to->super);
+      OPAL_THREAD_UNLOCK(&sci.lock);
+      return done;
+    }
+  }
+  return done;
+}
+
+/* The first entry of a list of the state. */
+static opal_list_item_t *take_first(opal_list_t *list) {
+  opal_list_item_t *first;
+  OPAL_THREAD_LOCK(&sci.lock);
+  first = opal_list_remove_first(list);
+  OPAL_THREAD_UNLOCK(&sci.lock);
+  return first;
+}
+
+static int work_off_all(void) {
+  int done = 0;
+  opal_list_item_t *first;
+  for (size_t n = opal_list_get_size(&sci.waiting); n > 0 && (first = take_first(&sci.waiting)) != NULL; n--)
+    done += work_off((mca_btl_base_endpoint_t *)first);
+  for (size_t n = opal_list_get_size(&sci.flying); n > 0 && (first = take_first(&sci.flying)) != NULL; n--) {
+    sci_op_t *op = (sci_op_t *)first;
+    const bool has_landed = gasneti_sci_ex_test(op->event) == GASNET_OK;
+    OPAL_THREAD_LOCK(&sci.lock);
+    if (has_landed)
+      sci.busy--;
+    else
+      opal_list_append(&sci.flying, first);
+    OPAL_THREAD_UNLOCK(&sci.lock);
+    if (!has_landed) continue;
+    finish_transfer(op);
+    done++;
+  }
+  return done;
+}
+
+int sci_progress(void) {
+  const int before = taken;
+  if (is_handling) return 0; /* ob1 waits for a descriptor in a handler */
+  gasneti_sci_poll();
+  return taken - before + (sci.busy > 0 ? work_off_all() : 0);
+}
+
+/* ---- the module ---- */
+mca_btl_base_module_t sci_module = {
+    .btl_add_procs = sci_add_procs,
+    .btl_del_procs = sci_del_procs,
+    .btl_finalize = sci_finalize,
+    .btl_alloc = allocate,
+    .btl_free = release,
+    .btl_prepare_src = prepare,
+    .btl_send = send_fragment,
+    .btl_sendi = send_inline,
+    .btl_put = put,
+    .btl_get = get,
+};
