@@ -102,11 +102,16 @@ impl Conn {
 
     /// Whether what is written next goes to the ring. False: to the kernel.
     pub fn writes_ring(&self) -> bool {
-        self.is_joined() && !self.out().is_stepped() && !self.peer_closed()
+        self.is_joined() && !self.out().is_stepped() && !self.peer_closed() && !self.is_refused()
     }
 
     pub fn peer_closed(&self) -> bool {
-        self.peer().closed.load(Ordering::Acquire) != 0
+        self.peer().closed.load(Ordering::Acquire) != OPEN
+    }
+
+    /// The other side has shut down both ways: what comes there now, TCP answers with a reset, which the kernel does.
+    fn is_refused(&self) -> bool {
+        self.inc().fin.load(Ordering::Acquire) != 0 && self.peer().deaf.load(Ordering::Acquire) != 0
     }
 
     /// Whether the way to this side ends where the ring is empty.
@@ -114,6 +119,25 @@ impl Conn {
         self.inc().fin.load(Ordering::Acquire) != 0
             || self.peer_closed()
             || self.mine().deaf.load(Ordering::Acquire) != 0
+    }
+
+    /// An end is closed, or its last process is gone. What has stepped down both ways may live on where nobody knows of rings.
+    pub fn mark_closed(&self, end: &End, how: u32) {
+        if !self.out().is_stepped() || !self.inc().is_stepped() {
+            // ORDERING: Release ↔ Acquire in `peer_closed`: what was sent before is in the ring. The first mark stays.
+            let _ = end.closed.compare_exchange(OPEN, how, Ordering::Release, Ordering::Relaxed);
+        }
+    }
+
+    /// The other side is gone, this side's bytes are unread, and the kernel, which does not know of them, says nothing.
+    pub fn is_lost(&self) -> bool {
+        self.peer().closed.load(Ordering::Acquire) == CLOSED && !self.out().is_stepped() && self.out().unread() > 0
+    }
+
+    /// The error of a connection that is lost: TCP resets it, and says so once.
+    pub fn lost(&self) -> Option<c_int> {
+        let code = if self.inc().fin.load(Ordering::Acquire) != 0 { libc::EPIPE } else { libc::ECONNRESET };
+        (self.is_lost() && self.mine().reset.swap(1, Ordering::Relaxed) == 0).then_some(code)
     }
 
     pub fn has_shut(&self) -> bool {

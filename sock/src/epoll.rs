@@ -72,6 +72,7 @@ struct Seen {
     tail: u64,
     full: u32,
     ended: bool,
+    shuts: u32,
 }
 
 static SETS: Own<Vec<c_int>> = Own::new(Vec::new());
@@ -95,6 +96,9 @@ impl Ours {
     /// What the kernel has to watch the socket for now.
     fn wanted(&self, events: u32) -> u32 {
         let ways = (EPOLLET | EPOLLONESHOT | libc::EPOLLEXCLUSIVE | libc::EPOLLWAKEUP) as u32;
+        if events & EPOLLET as u32 != 0 {
+            return events; // edges do not wake twice; a change would make new ones
+        }
         events & ways | poll::mask(&self.conn, events as i16) as u16 as u32
     }
 
@@ -107,25 +111,31 @@ impl Ours {
         }
     }
 
-    fn look(&self) -> Seen {
-        let tail = self.conn.inc().tail.load(Ordering::Acquire);
+    /// What an edge is seen by. Bytes are none for who did not ask for them; the end is one for everybody.
+    fn look(&self, events: u32) -> Seen {
+        let asks_in = events & (EPOLLIN | EPOLLRDNORM) as u32 != 0;
+        let tail = if asks_in { self.conn.inc().tail.load(Ordering::Acquire) } else { 0 };
         let room = self.conn.can_write();
         let full = if room { self.conn.out().full.load(Ordering::Relaxed) } else { self.seen.map_or(0, |seen| seen.full) };
-        Seen { tail, full, ended: self.conn.is_eof() }
+        let shuts = self.conn.mine().shuts.load(Ordering::Relaxed);
+        Seen { tail, full, ended: self.conn.is_eof(), shuts }
     }
 }
 
 impl Item {
-    /// What memory has to report, and what to remember when it is.
-    fn ready(&self) -> (u32, Option<Seen>) {
-        let Some(ours) = &self.ours else { return (0, None) };
-        if self.silent {
-            return (0, None);
-        }
-        let seen = ours.look();
+    /// Whether memory has something to report, and what to remember when it is. An edge is one that came since.
+    fn news(&self) -> Option<Seen> {
+        let ours = self.ours.as_ref().filter(|_| !self.silent)?;
+        let seen = ours.look(self.events);
         let is_new = self.events & EPOLLET as u32 == 0 || ours.seen != Some(seen);
-        let found = poll::memory(&ours.conn) as u16 as u32 & (self.events | EPOLLHUP as u32);
-        if is_new && found != 0 { (found, Some(seen)) } else { (0, None) }
+        (is_new && poll::memory(&ours.conn) as u16 as u32 & (self.events | EPOLLHUP as u32) != 0).then_some(seen)
+    }
+
+    /// All that is to be said of a connection now.
+    fn state(&self, fd: c_int) -> u32 {
+        let Some(ours) = &self.ours else { return 0 };
+        let found = poll::memory(&ours.conn) | if poll::is_by_ring(&ours.conn) { 0 } else { poll::now(&ours.conn, fd, self.events as i16) };
+        found as u16 as u32 & (self.events | (EPOLLHUP | EPOLLERR) as u32)
     }
 
     fn reported(&mut self, seen: Option<Seen>) {
@@ -175,7 +185,7 @@ impl State {
         let Some(item) = self.items.get_mut(&fd) else { return false };
         let Some(ours) = &mut item.ours else { return false };
         ours.arm(true);
-        let is_ready = item.ready().0 != 0;
+        let is_ready = item.news().is_some();
         if is_ready && let Some(ours) = &item.ours {
             let what = if ours.has_bell[IN] { IN } else { OUT };
             ours.conn.ring_always(ours.conn.side, what);
@@ -220,15 +230,15 @@ impl State {
             let fd = self.hot.remove(0);
             self.sync(ep, fd);
             let Some(item) = self.items.get_mut(&fd) else { continue };
-            let (found, seen) = item.ready();
+            let seen = item.news();
             let Some(ours) = &mut item.ours else { continue };
             ours.idle += 1;
-            if found == 0 && ours.idle > IDLE && !self.cool_one(fd) {
+            if seen.is_none() && ours.idle > IDLE && !self.cool_one(fd) {
                 continue;
             }
             self.hot.push(fd); // the others come first next time
-            if found != 0 {
-                self.report(out, fd, found, seen);
+            if seen.is_some() {
+                self.report(out, fd, self.items[&fd].state(fd), seen);
             }
         }
     }
@@ -255,9 +265,13 @@ impl State {
                 continue;
             }
             let known = (EPOLLERR | EPOLLHUP) as u32 | item.events;
-            let said = poll::kernel(&conn, fd, events as u16 as i16) as u16 as u32 & known;
+            let mut said = poll::kernel(&conn, fd, events as u16 as i16) as u16 as u32 & known;
+            if item.events & EPOLLET as u32 != 0 && said & EPOLLERR as u32 == 0 {
+                said &= !(poll::memory(&conn) as u16 as u32); // it is, or was, reported by what memory says
+            }
             if said != 0 {
-                let (found, seen) = self.items[&fd].ready();
+                let item = &self.items[&fd];
+                let (found, seen) = (item.state(fd), item.ours.as_ref().map(|ours| ours.look(item.events)));
                 self.report(out, fd, said | found, seen);
             }
             self.sync(ep, fd);
@@ -268,7 +282,7 @@ impl State {
     fn wake(&mut self, ep: c_int, fd: c_int, out: &mut Vec<(c_int, epoll_event)>) {
         self.sync(ep, fd);
         let Some(item) = self.items.get_mut(&fd) else { return };
-        let (found, seen) = item.ready();
+        let seen = item.news();
         if let Some(ours) = &mut item.ours {
             ours.arm(false);
             ours.idle = 0;
@@ -276,8 +290,8 @@ impl State {
         if !self.hot.contains(&fd) {
             self.hot.push(fd);
         }
-        if found != 0 {
-            self.report(out, fd, found, seen);
+        if seen.is_some() {
+            self.report(out, fd, self.items[&fd].state(fd), seen);
         }
     }
 
@@ -390,15 +404,15 @@ impl Set {
             let asleep = Instant::now();
             if !is_now && may_look && state.hot.len() <= 16 && !state.hot.is_empty() {
                 let rounds = spin / state.hot.len() as u32;
-                let is_ready = || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.ready().0 != 0));
+                let is_ready = || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.news().is_some()));
                 if wait::look(rounds, is_ready) {
                     state.spin = (spin * 2).min(1024);
                     continue;
                 }
             }
             state.row = 0;
-            if !is_now && state.cool() {
-                // Told by the bell.
+            if !is_now {
+                state.cool(); // what comes meanwhile is told by the bells
             }
             state.waiting += 1;
             drop(state);

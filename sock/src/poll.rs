@@ -2,7 +2,7 @@
 
 use crate::conn::Conn;
 use crate::real;
-use crate::shared::{IN, OUT};
+use crate::shared::{IN, OUT, RESET};
 use crate::wait::{self, span};
 use crate::{fds, transfer};
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDHUP, POLLRDNORM, POLLWRNORM};
@@ -23,7 +23,7 @@ pub fn memory(conn: &Conn) -> i16 {
     if conn.can_write() {
         found |= WRITABLE;
     }
-    if conn.is_joined() && conn.is_eof() {
+    if conn.is_joined() && conn.is_eof() && !conn.inc().is_over() {
         found |= POLLRDHUP | if conn.has_shut() { POLLHUP } else { 0 };
     }
     found
@@ -33,7 +33,9 @@ pub fn memory(conn: &Conn) -> i16 {
 pub fn kernel(conn: &Conn, fd: c_int, said: i16) -> i16 {
     let mut found = said;
     if conn.reads_ring() {
-        if said & (READABLE | POLLRDHUP | POLLERR | POLLHUP) != 0 && !conn.is_eof() {
+        if said & POLLERR != 0 {
+            conn.mark_closed(conn.peer(), RESET); // the error is the program's to fetch
+        } else if said & (READABLE | POLLRDHUP | POLLHUP) != 0 && !conn.is_eof() {
             transfer::examine(conn, fd);
         }
         found &= !READABLE;
@@ -44,17 +46,31 @@ pub fn kernel(conn: &Conn, fd: c_int, said: i16) -> i16 {
     found
 }
 
+/// Whether memory knows everything.
+pub fn is_by_ring(conn: &Conn) -> bool {
+    conn.reads_ring() && conn.writes_ring() && !conn.is_ending()
+}
+
+/// What the kernel's socket says now.
+pub fn now(conn: &Conn, fd: c_int, events: i16) -> i16 {
+    let mut entry = pollfd { fd, events: mask(conn, events), revents: 0 };
+    // SAFETY: one entry.
+    unsafe { real::ppoll(&mut entry, 1, &span(Duration::ZERO), std::ptr::null()) };
+    kernel(conn, fd, entry.revents)
+}
+
 /// What to ask the kernel's socket for, if the program asks for `events`.
 pub fn mask(conn: &Conn, events: i16) -> i16 {
     let mut asked = events & (POLLPRI | POLLRDHUP);
     if events & READABLE != 0 {
-        asked |= wait::kernel_mask(conn, IN);
+        asked |= wait::kernel_mask(conn, IN) | events & POLLRDNORM;
     }
     if events & WRITABLE != 0 {
-        asked |= wait::kernel_mask(conn, OUT);
+        let found = wait::kernel_mask(conn, OUT);
+        asked |= found | if found & POLLOUT != 0 { events & POLLWRNORM } else { 0 };
     }
     // What both sides know to have ended would only wake.
-    if conn.reads_ring() && conn.is_eof() { asked & !(POLLRDHUP | POLLIN) } else { asked }
+    if conn.reads_ring() && conn.is_eof() { asked & !(POLLRDHUP | READABLE) } else { asked }
 }
 
 /// One of ours among those polled.
@@ -137,12 +153,11 @@ pub fn poll(all: &mut [pollfd], time: Option<Duration>, signals: *const sigset_t
     }
     let until = time.map(|time| Instant::now() + time);
     let is_only_ours = ours.len() == all.iter().filter(|entry| entry.fd >= 0).count();
-    let by_ring = |it: &Ours| it.conn.reads_ring() && it.conn.writes_ring() && !it.conn.is_ending();
     let now = Some(Duration::ZERO);
     let mut may_look = time != now && ours.len() <= 16;
     loop {
         if from_memory(&ours, all) || time == now {
-            if is_only_ours && ours.iter().all(by_ring) {
+            if is_only_ours && ours.iter().all(|it| is_by_ring(&it.conn)) {
                 all.iter_mut().filter(|entry| entry.fd < 0).for_each(|entry| entry.revents = 0);
                 return all.iter().filter(|entry| entry.revents != 0).count() as c_int;
             }

@@ -6,7 +6,7 @@ use crate::fds::{self, Entry, FORKS};
 use crate::meet;
 use crate::own::Own;
 use crate::real;
-use crate::shared::{IN, OUT};
+use crate::shared::{CLOSED, IN, OUT};
 use crate::{epoll, step};
 use libc::{c_int, c_void, epoll_event};
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ fn control(ep: c_int, conn: &Arc<Conn>) {
         _ => {
             watch(ep, libc::EPOLL_CTL_DEL, ctl, 0, 0);
             if !conn.withdraw() {
-                conn.peer().closed.store(1, Ordering::Release);
+                conn.mark_closed(conn.peer(), CLOSED);
                 [IN, OUT].into_iter().for_each(|what| conn.ring_for(conn.side, what));
             }
         }

@@ -65,11 +65,13 @@ pub struct End {
     pub nonblock: AtomicU32,
     /// Processes that hold it, as far as known: one that was killed is still counted.
     pub holders: AtomicI32,
-    /// Nobody holds it any more.
+    /// `OPEN` while somebody holds it.
     pub closed: AtomicU32,
+    /// How often it was shut down: each time wakes who waits for edges.
+    pub shuts: AtomicU32,
     /// It shut down its reading.
     pub deaf: AtomicU32,
-    /// 1: the other side died with bytes unread, and that was said.
+    /// 1: the other side is gone and had not read everything, which was said.
     pub reset: AtomicU32,
     /// Nanoseconds; 0: none.
     pub timeouts: [AtomicU64; 2],
@@ -87,6 +89,13 @@ pub struct Shared {
 }
 
 const _: () = assert!(size_of::<Shared>() <= HEAD);
+/// `End::closed`.
+pub const OPEN: u32 = 0;
+/// Closed; or its last process is gone.
+pub const CLOSED: u32 = 1;
+/// Closed with bytes unread: the kernel has reset the connection.
+pub const RESET: u32 = 2;
+
 /// What waits on a bell.
 pub const IN: usize = 0;
 /// See `IN`.

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The program's memory, from which or to which bytes go.
+#[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     all: &'a [iovec],
     /// Bytes of the first that are done.
@@ -53,25 +54,29 @@ fn cpu() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
-/// The kernel's send or recv of pieces, without waiting: how many bytes, or the error if there were none.
-fn by_kernel(cursor: &mut Cursor, most: u64, call: impl Fn(*mut u8, usize) -> isize, keep: bool) -> Result<usize, c_int> {
-    let mut sum = 0;
-    while let Some((at, len)) = cursor.piece() {
-        let len = len.min((most - sum as u64) as usize);
-        if len == 0 {
-            break;
-        }
-        let n = call(at, len);
-        if n < 0 {
-            return if sum > 0 { Ok(sum) } else { Err(real::errno()) };
-        }
-        sum += n as usize;
-        cursor.advance(n as usize);
-        if (n as usize) < len || keep {
-            break;
-        }
+/// The kernel's sendmsg or recvmsg, without waiting, of `most` bytes at most.
+fn by_kernel(cursor: &mut Cursor, most: u64, call: impl Fn(&mut libc::msghdr) -> isize) -> Result<usize, c_int> {
+    let mut left = most.min(isize::MAX as u64) as usize;
+    let mut rest = *cursor;
+    let mut pieces = Vec::new();
+    while let Some((at, len)) = rest.piece()
+        && left > 0
+    {
+        let len = len.min(left);
+        pieces.push(iovec { iov_base: at.cast(), iov_len: len });
+        rest.advance(len);
+        left -= len;
     }
-    Ok(sum)
+    // SAFETY: plain data.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len());
+    match call(&mut message) {
+        n @ 0.. => {
+            cursor.advance(n as usize);
+            Ok(n as usize)
+        }
+        _ => Err(real::errno()),
+    }
 }
 
 /// Writes what fits now. EAGAIN: nothing fits.
@@ -79,24 +84,29 @@ pub fn put(conn: &Conn, fd: c_int, cursor: &mut Cursor) -> Result<usize, c_int> 
     let way = conn.out();
     let held = way.send_lock.take().ok_or(libc::EINTR)?;
     if conn.has_shut() {
-        return Err(libc::EPIPE);
+        let failed = real::option(fd, libc::SOL_SOCKET, libc::SO_ERROR, 0).unwrap_or(0);
+        return Err(if failed != 0 { failed } else { conn.lost().unwrap_or(libc::EPIPE) });
     }
     // SAFETY: the program's memory.
-    let kernel = |at: *mut u8, len| unsafe { real::send(fd, at.cast(), len, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+    let kernel = |it: &mut libc::msghdr| unsafe { real::sendmsg(fd, it, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
     if !conn.is_joined() {
-        let sent = by_kernel(cursor, u64::MAX, kernel, false)?;
+        let sent = by_kernel(cursor, u64::MAX, kernel)?;
         way.kernel_sent.fetch_add(sent as u64, Ordering::Relaxed);
         return Ok(sent);
     }
     switch(conn);
-    if way.is_stepped() || conn.peer_closed() {
+    if !conn.writes_ring() {
         if way.pumping.load(Ordering::Acquire) != 0 {
             return Err(libc::EAGAIN);
         }
-        if conn.mine().reset.load(Ordering::Relaxed) != 0 {
-            return Err(libc::EPIPE);
+        if conn.is_lost() {
+            return Err(conn.lost().unwrap_or(libc::EPIPE));
         }
-        return by_kernel(cursor, u64::MAX, kernel, false);
+        let sent = by_kernel(cursor, u64::MAX, kernel);
+        if let Err(libc::EPIPE | libc::ECONNRESET) = sent {
+            conn.mark_closed(conn.peer(), RESET);
+        }
+        return sent;
     }
     let tail = way.tail.load(Ordering::Relaxed);
     let mut room = RING - tail.wrapping_sub(way.head_seen.load(Ordering::Relaxed)).min(RING);
@@ -122,7 +132,7 @@ pub fn put(conn: &Conn, fd: c_int, cursor: &mut Cursor) -> Result<usize, c_int> 
         way.full.fetch_add(1, Ordering::Relaxed);
     }
     if at == tail {
-        return Err(libc::EAGAIN);
+        return if cursor.is_empty() { Ok(0) } else { Err(libc::EAGAIN) };
     }
     way.send_cpu.store(cpu(), Ordering::Relaxed);
     // ORDERING: Release ↔ Acquire in `Way::unread`, `get`.
@@ -160,19 +170,15 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
         | if how.peek { libc::MSG_PEEK } else { 0 }
         | if how.trunc { libc::MSG_TRUNC } else { 0 };
     // SAFETY: the program's memory.
-    let kernel = |at: *mut u8, len| unsafe { real::recv(fd, at.cast(), len, flags) };
-    let mut before = 0; // peeked in the kernel, and the ring follows
+    let kernel = |it: &mut libc::msghdr| unsafe { real::recvmsg(fd, it, flags) };
+    let mut before = 0; // of the kernel's, and the ring follows
     loop {
         let joined = conn.is_joined();
         let switch_at = if joined { way.switch_at.load(Ordering::Acquire) } else { NEVER };
-        let read = way.kernel_read.load(Ordering::Relaxed) + before;
+        let read = way.kernel_read.load(Ordering::Relaxed) + if how.peek { before } else { 0 };
         if switch_at != read && !way.is_over() {
-            let found = by_kernel(cursor, switch_at.wrapping_sub(read), kernel, how.peek);
+            let found = by_kernel(cursor, switch_at.wrapping_sub(read), kernel);
             if let Ok(n @ 1..) = found {
-                if how.peek && switch_at == read + n as u64 && !cursor.is_empty() {
-                    before = n as u64;
-                    continue;
-                }
                 if !how.peek {
                     way.kernel_read.store(read + n as u64, Ordering::Release);
                 }
@@ -180,13 +186,17 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
                 if !joined {
                     conn.withdraw();
                 }
-                return found;
+                before += n as u64;
+                if switch_at == read + n as u64 && !cursor.is_empty() {
+                    continue;
+                }
+                return Ok(before as usize);
             }
-            let again = conn.is_joined() && (!joined || way.switch_at.load(Ordering::Acquire) != switch_at);
-            if again {
+            let is_new = conn.is_joined() && (!joined || way.switch_at.load(Ordering::Acquire) != switch_at);
+            if is_new {
                 continue;
             }
-            return found;
+            return if before > 0 { Ok(before as usize) } else { found };
         }
         let n = from_ring(conn, cursor, how);
         if n > 0 {
@@ -204,7 +214,7 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
             return Ok(before as usize);
         }
         if way.is_over() {
-            return by_kernel(cursor, u64::MAX, kernel, how.peek);
+            return by_kernel(cursor, u64::MAX, kernel);
         }
         if let Some(result) = end(conn, fd, how, kernel) {
             return result;
@@ -213,7 +223,7 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
 }
 
 /// What a read gives that finds the ring empty. None: it is not empty, or over, any more.
-fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(*mut u8, usize) -> isize) -> Option<Result<usize, c_int>> {
+fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(&mut libc::msghdr) -> isize) -> Option<Result<usize, c_int>> {
     let way = conn.inc();
     let is_marked = way.fin.load(Ordering::Acquire) != 0 || conn.mine().deaf.load(Ordering::Acquire) != 0;
     if !is_marked && !conn.peer_closed() && !how.ended {
@@ -223,19 +233,20 @@ fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(*mut u8, usize) -> isiz
     if way.unread() > 0 || way.is_over() || !is_marked && way.fin.load(Ordering::Acquire) != 0 {
         return None;
     }
-    if is_marked {
+    if is_marked && !conn.peer_closed() && conn.mine().deaf.load(Ordering::Acquire) == 0 {
         return Some(Ok(0));
     }
     let mut byte = 0u8;
-    Some(match kernel(&mut byte, 1) {
-        0 => {
-            conn.peer().closed.store(1, Ordering::Release);
-            // TCP resets a connection whose bytes nobody can read any more.
-            let is_lost = conn.out().unread() > 0 && !conn.out().is_stepped();
-            let is_first = is_lost && !how.peek && conn.mine().reset.swap(1, Ordering::Relaxed) == 0;
-            if is_first { Err(libc::ECONNRESET) } else { Ok(0) }
+    let iov = [iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 }];
+    Some(match by_kernel(&mut Cursor::new(&iov), 1, kernel) {
+        Ok(0) => {
+            if !is_marked {
+                conn.mark_closed(conn.peer(), CLOSED);
+            }
+            let lost = if how.peek { None } else { conn.lost() };
+            lost.map_or(Ok(0), Err)
         }
-        n if n > 0 => {
+        Ok(_) => {
             real::complain(
                 "bytes came through the kernel while a ring is in use: something sends past the library. The connection is reset",
             );
@@ -244,7 +255,13 @@ fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(*mut u8, usize) -> isiz
             unsafe { real::connect(fd, &nobody, size_of_val(&nobody) as u32) };
             Err(libc::ECONNRESET)
         }
-        _ => Err(real::errno()),
+        Err(libc::EAGAIN) if is_marked => Ok(0),
+        Err(code) => {
+            if code != libc::EAGAIN {
+                conn.mark_closed(conn.peer(), RESET);
+            }
+            Err(code)
+        }
     })
 }
 
@@ -301,7 +318,6 @@ pub fn send(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
                 }
             }
             Err(libc::EAGAIN) if waits => {}
-            Err(libc::EAGAIN) if cursor.is_empty() => return sum,
             Err(code) => break code,
         }
         if !waits {

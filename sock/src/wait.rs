@@ -2,7 +2,7 @@
 
 use crate::conn::Conn;
 use crate::real;
-use crate::shared::{IN, OUT};
+use crate::shared::{CLOSED, IN, OUT};
 use libc::{c_int, pollfd, timespec};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -92,7 +92,7 @@ pub fn wait(conn: &Conn, fd: c_int, what: usize, until: Option<Instant>) -> Resu
         if n > 0 {
             let ended = fds[0].revents & !libc::POLLOUT != 0 && by_ring;
             if ended && what == OUT && conn.writes_ring() && conn.inc().fin.load(Ordering::Acquire) == 0 {
-                conn.peer().closed.store(1, Ordering::Release);
+                conn.mark_closed(conn.peer(), CLOSED);
             }
             break Ok(ended);
         }

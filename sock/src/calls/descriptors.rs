@@ -1,5 +1,6 @@
 //! Descriptors that are closed, copied, changed.
 
+use crate::shared::{CLOSED, RESET};
 use crate::fds::{self, CONN, EPOLL, FOREIGN, INTERNAL, LISTENER};
 use crate::{epoll, porter, real};
 use libc::{c_int, c_uint};
@@ -20,8 +21,13 @@ fn release(fd: c_int) {
         }
         if conn.is_joined() && is_last {
             // TCP resets a connection that is closed with bytes unread.
-            let is_lost = conn.reads_ring() && conn.inc().unread() > 0 && conn.out().pumping.load(Ordering::Acquire) == 0;
-            conn.mine().closed.store(1, Ordering::Release);
+            let is_lost = !conn.inc().is_over() && conn.inc().unread() > 0 && conn.out().pumping.load(Ordering::Acquire) == 0;
+            conn.mark_closed(conn.mine(), if is_lost { RESET } else { CLOSED });
+            if conn.has_shut() {
+                // The end that `shutdown` put off.
+                // SAFETY: the program's descriptor.
+                unsafe { real::shutdown(fd, libc::SHUT_WR) };
+            }
             if is_lost {
                 let now = libc::linger { l_onoff: 1, l_linger: 0 };
                 let len = size_of_val(&now) as u32;

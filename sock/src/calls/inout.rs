@@ -65,7 +65,11 @@ unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_
 unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
     match fds::conn(fd) {
         // SAFETY: the program's own.
-        Some(conn) => unsafe { pieces(iov, count) }.map_or(-1, |all| transfer::send(&conn, fd, all, 0)),
+        Some(conn) => match unsafe { pieces(iov, count) } {
+            Some(all) if all.iter().all(|it| it.iov_len == 0) => 0, // Linux does not ask the socket
+            Some(all) => transfer::send(&conn, fd, all, 0),
+            None => -1,
+        },
         // SAFETY: the program's own.
         None => unsafe { real::writev(fd, iov, count) },
     }

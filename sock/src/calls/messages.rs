@@ -90,6 +90,11 @@ unsafe extern "C" fn recvmmsg(fd: c_int, msgs: *mut mmsghdr, count: u32, flags: 
         // SAFETY: the program's own.
         return unsafe { real::recvmmsg(fd, msgs, count, flags, time) };
     }
+    // It is the one call that tells an error before the bytes that came before it.
+    let failed = real::option(fd, libc::SOL_SOCKET, libc::SO_ERROR, 0).unwrap_or(0);
+    if failed != 0 {
+        return real::fail(failed) as c_int;
+    }
     let one = flags & !libc::MSG_WAITFORONE;
     several(msgs, count, |msg, is_first| {
         let now = if is_first || flags & libc::MSG_WAITFORONE == 0 { 0 } else { libc::MSG_DONTWAIT };

@@ -85,25 +85,33 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     if !(libc::SHUT_RD..=libc::SHUT_RDWR).contains(&how) {
         return real::fail(libc::EINVAL) as c_int;
     }
-    let mut status = 0;
+    let way = conn.out();
+    conn.mine().shuts.fetch_add(1, Ordering::Relaxed);
+    if how != libc::SHUT_WR {
+        conn.mine().deaf.store(1, Ordering::Release);
+    }
     if how != libc::SHUT_RD {
-        let way = conn.out();
         let held = way.send_lock.take();
         crate::transfer::switch(&conn);
         // ORDERING: Release ↔ Acquire in `transfer::end`: `tail` is the last.
         way.fin.store(1, Ordering::Release);
         drop(held);
-        // While the ring has bytes the kernel's stream stays open: they may have to go there, if somebody steps down (`step::Pump`).
-        if way.unread() == 0 && way.pumping.load(Ordering::Acquire) == 0 || conn.peer_closed() {
-            // SAFETY: the program's own.
-            status = unsafe { real::shutdown(fd, libc::SHUT_WR) };
-        }
     }
-    if how != libc::SHUT_WR {
-        conn.mine().deaf.store(1, Ordering::Release);
-        // SAFETY: the program's own.
-        status |= unsafe { real::shutdown(fd, libc::SHUT_RD) };
-    }
+    // While the ring has bytes the kernel's stream stays open: they may have to go there, if somebody steps down (`step::Pump`).
+    let is_deaf = conn.mine().deaf.load(Ordering::Acquire) != 0;
+    let is_empty = way.unread() == 0 && way.pumping.load(Ordering::Acquire) == 0;
+    let how = match (conn.has_shut() && (is_empty || is_deaf || conn.peer_closed()), is_deaf) {
+        (true, true) => libc::SHUT_RDWR,
+        (true, false) => libc::SHUT_WR,
+        (false, true) => libc::SHUT_RD,
+        (false, false) => return finish(&conn, 0),
+    };
+    // SAFETY: the program's own.
+    finish(&conn, unsafe { real::shutdown(fd, how) })
+}
+
+/// Both sides look again.
+fn finish(conn: &crate::conn::Conn, status: c_int) -> c_int {
     conn.ring_all();
     status
 }
