@@ -151,7 +151,9 @@ impl Conn {
 
     /// Whether a read would not wait, as far as memory tells.
     pub fn can_read(&self) -> bool {
-        self.reads_ring() && (self.inc().unread() > 0 || self.is_eof())
+        // What is in the ring was sent behind what is left in the kernel: that is there, too.
+        let has_bytes = self.is_joined() && self.inc().unread() > 0 && !self.inc().is_over();
+        has_bytes || self.reads_ring() && self.is_eof()
     }
 
     /// Whether a write would not wait, as far as memory tells.

@@ -160,6 +160,8 @@ pub struct How {
     pub trunc: bool,
     /// The kernel's socket says that something ended: who finds nothing asks it.
     pub ended: bool,
+    /// The call has bytes already: an error is for the next.
+    pub some: bool,
 }
 
 /// Reads what is there. 0: the end. EAGAIN: nothing yet.
@@ -234,6 +236,9 @@ fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(&mut libc::msghdr) -> i
         return None;
     }
     if is_marked && !conn.peer_closed() && conn.mine().deaf.load(Ordering::Acquire) == 0 {
+        return Some(Ok(0));
+    }
+    if how.some {
         return Some(Ok(0));
     }
     let mut byte = 0u8;
@@ -341,7 +346,7 @@ pub fn send(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
 /// A program's recv.
 pub fn recv(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
     let mut cursor = Cursor::new(all);
-    let mut how = How { peek: flags & libc::MSG_PEEK != 0, trunc: flags & libc::MSG_TRUNC != 0, ended: false };
+    let mut how = How { peek: flags & libc::MSG_PEEK != 0, trunc: flags & libc::MSG_TRUNC != 0, ..How::default() };
     let wants_all = flags & libc::MSG_WAITALL != 0;
     let waits = flags & libc::MSG_DONTWAIT == 0 && !conn.is_nonblocking();
     let (mut sum, mut until) = (0isize, None);
@@ -365,6 +370,7 @@ pub fn recv(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
             }
             Ok(n) => {
                 sum += n as isize;
+                how.some = true;
                 if !wants_all || !waits || cursor.is_empty() {
                     return sum;
                 }
@@ -385,5 +391,5 @@ pub fn recv(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
 pub fn examine(conn: &Conn, fd: c_int) {
     let mut byte = 0u8;
     let iov = [iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 }];
-    let _ = get(conn, fd, &mut Cursor::new(&iov), How { peek: true, trunc: false, ended: true });
+    let _ = get(conn, fd, &mut Cursor::new(&iov), How { peek: true, ended: true, ..How::default() });
 }

@@ -106,6 +106,7 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
         (false, true) => libc::SHUT_RD,
         (false, false) => return finish(&conn, 0),
     };
+    // Where both streams have ended TCP knows no connection any more, and says so.
     // SAFETY: the program's own.
     finish(&conn, unsafe { real::shutdown(fd, how) })
 }
