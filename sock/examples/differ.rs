@@ -484,7 +484,7 @@ impl Fuzzer {
                 tries += 1;
             }
             self.calls += 1;
-            if ours != plain && !is_allowed(&known, side, &call, &ours) {
+            if ours != plain && !is_allowed(&known, side, &call, &ours, &plain) {
                 let short = |it: &Outcome| format!("{} errno {} pipes {} {:?}", it.value, it.errno, it.pipes,
                     String::from_utf8_lossy(&it.bytes[..it.bytes.len().min(80)]));
                 eprintln!("differ: seed {}: call {} differs", self.seed, self.calls);
@@ -506,16 +506,18 @@ impl Fuzzer {
 }
 
 /// What docs/sockets.md names as different, where a connection ends or has stepped down.
-fn is_allowed(known: &[Known; 2], side: usize, call: &Call, ours: &Outcome) -> bool {
+fn is_allowed(known: &[Known; 2], side: usize, call: &Call, ours: &Outcome, plain: &Outcome) -> bool {
     let (me, ends) = (&known[side], known.iter().any(|it| it.shut || it.deaf || it.closed));
     match call {
-        // An edge more; or none for what comes after one's own shutdown.
-        Call::Wait => me.edge && (ours.value == 1 && (ends || known.iter().any(|it| it.stepped)) || me.shut),
+        // An edge more; or none for what comes after its own shutdown.
+        Call::Wait => me.edge && (ours.value == 1 && (ends || known.iter().any(|it| it.stepped)) || me.shut || me.deaf),
+        // Whether a reset comes before or behind the end of the stream is told by POLLERR.
+        Call::Poll { .. } => ends && ours.value ^ plain.value == libc::POLLERR as i64,
         // A shutdown that was put off meets the kernel's connection in another state.
         Call::Shutdown(_) => ends,
         // Who reads on after its own SHUT_RD is told of the reset by 0.
         Call::Recv { .. } => me.deaf && ours.value == 0,
-        Call::Forked(call) => is_allowed(known, side, call, ours),
+        Call::Forked(call) => is_allowed(known, side, call, ours, plain),
         _ => false,
     }
 }

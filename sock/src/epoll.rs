@@ -238,6 +238,9 @@ impl State {
             }
             self.hot.push(fd); // the others come first next time
             if seen.is_some() {
+                if self.items[&fd].ours.as_ref().is_some_and(|ours| !poll::is_by_ring(&ours.conn)) {
+                    self.row = ROW; // or the kernel would tell the same later
+                }
                 self.report(out, fd, self.items[&fd].state(fd), seen);
             }
         }

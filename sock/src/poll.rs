@@ -51,6 +51,14 @@ pub fn is_by_ring(conn: &Conn) -> bool {
     conn.reads_ring() && conn.writes_ring() && !conn.is_ending()
 }
 
+/// Whether the kernel's socket has an error for the next call.
+pub fn has_failed(fd: c_int) -> bool {
+    let mut entry = pollfd { fd, events: 0, revents: 0 };
+    // SAFETY: one entry.
+    unsafe { real::ppoll(&mut entry, 1, &span(Duration::ZERO), std::ptr::null()) };
+    entry.revents & POLLERR != 0
+}
+
 /// What the kernel's socket says now.
 pub fn now(conn: &Conn, fd: c_int, events: i16) -> i16 {
     let mut entry = pollfd { fd, events: mask(conn, events), revents: 0 };

@@ -101,10 +101,15 @@ fn ask(conn: &Conn) {
     if !conn.is_joined() || conn.inc().is_over() {
         return;
     }
+    let until = Instant::now() + PATIENCE;
+    // This side's porter may still be on its way from handing out the offer to noting the channel.
+    while conn.ctl.load(Ordering::Acquire) < 0 && Instant::now() < until {
+        // SAFETY: no conditions.
+        unsafe { libc::usleep(50) };
+    }
     let (ask, ctl) = (b'S', conn.ctl.load(Ordering::Acquire));
     // SAFETY: one byte.
     let asked = unsafe { real::send(ctl, (&raw const ask).cast(), 1, libc::MSG_NOSIGNAL) } == 1;
-    let until = Instant::now() + PATIENCE;
     while asked && !conn.inc().is_stepped() && !conn.peer_closed() && Instant::now() < until {
         // SAFETY: no conditions.
         unsafe { libc::usleep(50) };

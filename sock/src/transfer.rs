@@ -171,8 +171,13 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
     let flags = libc::MSG_DONTWAIT
         | if how.peek { libc::MSG_PEEK } else { 0 }
         | if how.trunc { libc::MSG_TRUNC } else { 0 };
-    // SAFETY: the program's memory.
-    let kernel = |it: &mut libc::msghdr| unsafe { real::recvmsg(fd, it, flags) };
+    let kernel = |it: &mut libc::msghdr| {
+        if how.some && crate::poll::has_failed(fd) {
+            return 0;
+        }
+        // SAFETY: the program's memory.
+        unsafe { real::recvmsg(fd, it, flags) }
+    };
     let mut before = 0; // of the kernel's, and the ring follows
     loop {
         let joined = conn.is_joined();
