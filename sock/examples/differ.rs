@@ -472,7 +472,7 @@ impl Fuzzer {
             if self.log.len() > 500 {
                 self.log.pop_front();
             }
-            let plain = ends[side][1].make(&call);
+            let mut plain = ends[side][1].make(&call);
             let mut ours = ends[side][0].make(&call);
             // What went through the kernel after all, or is found out by its porter, may come a moment later.
             let mut tries = 0;
@@ -480,6 +480,9 @@ impl Fuzzer {
             let waits = matches!(call, Call::Recv { .. } | Call::Wait) || ours.errno == libc::EAGAIN;
             while ours != plain && tries < 200 && (asks(&call) || waits && (ours.value <= 0 && ours.errno != libc::ECONNRESET)) {
                 unsafe { libc::usleep(500) };
+                if asks(&call) {
+                    plain = ends[side][1].make(&call);
+                }
                 ours = ends[side][0].make(&call);
                 tries += 1;
             }

@@ -184,6 +184,7 @@ fn hand_out(ep: c_int, conn: &Conn) {
     }
     watch(ep, libc::EPOLL_CTL_DEL, listener, 0, 0);
     conn.ctl.store(ctl, Ordering::Release);
+    tell(|| format!("connection {} goes by rings, from here", conn.id));
     watch(ep, libc::EPOLL_CTL_ADD, ctl, libc::EPOLLIN | libc::EPOLLRDHUP, conn.id << 2 | CONTROL);
     fds::close(conn.offer.swap(-1, Ordering::Relaxed));
     fds::close(conn.memfd.swap(-1, Ordering::Relaxed));

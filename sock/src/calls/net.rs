@@ -63,7 +63,7 @@ unsafe extern "C" fn accept4(fd: c_int, addr: *mut sockaddr, len: *mut socklen_t
         if (made as usize) < fds::MOST
             && let Some(conn) = meet::adopt(made)
         {
-            porter::tell(|| format!("connection {} goes by rings", conn.id));
+            porter::tell(|| format!("connection {} goes by rings, to here", conn.id));
             fds::put(made, Some(Arc::new(Entry::Conn(conn))));
         }
     }
