@@ -7,6 +7,8 @@
 //!    other sets have to see it by the kernel.
 //! 4. Level: what memory says. Edge: something came since it was reported. One shot: silent until it is changed.
 
+mod item;
+
 use crate::conn::Conn;
 use crate::fds::{self, FORKS};
 use crate::own::{Guard, Own};
@@ -14,7 +16,8 @@ use crate::poll;
 use crate::real;
 use crate::shared::{IN, OUT};
 use crate::wait;
-use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRNORM};
+use item::{Item, Ours, Seen};
+use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRNORM};
 use libc::{c_int, epoll_event, sigset_t};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,35 +49,6 @@ struct State {
     forks: u32,
 }
 
-struct Item {
-    data: u64,
-    events: u32,
-    generation: u64,
-    /// A one shot that was reported.
-    silent: bool,
-    ours: Option<Ours>,
-}
-
-/// What an item has beside, if it is a connection of ours.
-struct Ours {
-    conn: Arc<Conn>,
-    /// What the kernel watches the socket for.
-    mask: u32,
-    has_bell: [bool; 2],
-    armed: bool,
-    idle: u8,
-    /// What had been there at the last report; none: nothing was reported yet.
-    seen: Option<Seen>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-struct Seen {
-    tail: u64,
-    full: u32,
-    ended: bool,
-    shuts: u32,
-}
-
 static SETS: Own<Vec<c_int>> = Own::new(Vec::new());
 const SOCKET: u64 = 2; // after IN and OUT
 
@@ -86,65 +60,6 @@ fn control(ep: c_int, op: c_int, fd: c_int, events: u32, key: u64) -> c_int {
     let mut event = epoll_event { events, u64: key };
     // SAFETY: an event of ours.
     unsafe { real::epoll_ctl(ep, op, fd, &mut event) }
-}
-
-impl Ours {
-    fn new(conn: Arc<Conn>) -> Self {
-        Ours { conn, mask: 0, has_bell: [false; 2], armed: false, idle: 0, seen: None }
-    }
-
-    /// What the kernel has to watch the socket for now.
-    fn wanted(&self, events: u32) -> u32 {
-        let ways = (EPOLLET | EPOLLONESHOT | libc::EPOLLEXCLUSIVE | libc::EPOLLWAKEUP) as u32;
-        if events & EPOLLET as u32 != 0 {
-            return events; // edges do not wake twice; a change would make new ones
-        }
-        events & ways | poll::mask(&self.conn, events as i16) as u16 as u32
-    }
-
-    fn arm(&mut self, is_armed: bool) {
-        if self.armed != is_armed {
-            self.armed = is_armed;
-            for bell in &self.conn.mine().bells {
-                if is_armed { bell.arm() } else { bell.disarm() }
-            }
-        }
-    }
-
-    /// What an edge is seen by. Bytes are none for who did not ask for them; the end is one for everybody.
-    fn look(&self, events: u32) -> Seen {
-        let asks_in = events & (EPOLLIN | EPOLLRDNORM) as u32 != 0;
-        let tail = if asks_in { self.conn.inc().tail.load(Ordering::Acquire) } else { 0 };
-        let room = self.conn.can_write();
-        let full = if room { self.conn.out().full.load(Ordering::Relaxed) } else { self.seen.map_or(0, |seen| seen.full) };
-        let shuts = self.conn.mine().shuts.load(Ordering::Relaxed);
-        Seen { tail, full, ended: self.conn.is_eof(), shuts }
-    }
-}
-
-impl Item {
-    /// Whether memory has something to report, and what to remember when it is. An edge is one that came since.
-    fn news(&self) -> Option<Seen> {
-        let ours = self.ours.as_ref().filter(|_| !self.silent)?;
-        let seen = ours.look(self.events);
-        let is_new = self.events & EPOLLET as u32 == 0 || ours.seen != Some(seen);
-        (is_new && poll::memory(&ours.conn) as u16 as u32 & (self.events | EPOLLHUP as u32) != 0).then_some(seen)
-    }
-
-    /// All that is to be said of a connection now.
-    fn state(&self, fd: c_int) -> u32 {
-        let Some(ours) = &self.ours else { return 0 };
-        let found = poll::memory(&ours.conn) | if poll::is_by_ring(&ours.conn) { 0 } else { poll::now(&ours.conn, fd, self.events as i16) };
-        found as u16 as u32 & (self.events | (EPOLLHUP | EPOLLERR) as u32)
-    }
-
-    fn reported(&mut self, seen: Option<Seen>) {
-        self.silent = self.events & EPOLLONESHOT as u32 != 0;
-        if let (Some(ours), Some(_)) = (&mut self.ours, seen) {
-            ours.seen = seen;
-            ours.idle = 0;
-        }
-    }
 }
 
 impl State {
@@ -354,7 +269,8 @@ impl Set {
         let mut ours = fds::conn(fd).map(Ours::new);
         let mask = ours.as_ref().map_or(event.events, |ours| ours.wanted(event.events));
         let generation = state.generation + 1;
-        let generation = if op == libc::EPOLL_CTL_ADD { generation } else { state.items.get(&fd).map_or(0, |it| it.generation) };
+        let generation =
+            if op == libc::EPOLL_CTL_ADD { generation } else { state.items.get(&fd).map_or(0, |it| it.generation) };
         let status = control(ep, op, fd, mask, key(fd, SOCKET, generation));
         if status != 0 {
             return status;
@@ -407,7 +323,8 @@ impl Set {
             let asleep = Instant::now();
             if !is_now && may_look && state.hot.len() <= 16 && !state.hot.is_empty() {
                 let rounds = spin / state.hot.len() as u32;
-                let is_ready = || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.news().is_some()));
+                let is_ready =
+                    || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.news().is_some()));
                 if wait::look(rounds, is_ready) {
                     state.spin = (spin * 2).min(1024);
                     continue;
@@ -421,7 +338,11 @@ impl Set {
             drop(state);
             let room = to.len() - out.len();
             let mut given = vec![epoll_event { events: 0, u64: 0 }; room];
-            let limit = if is_now { 0 } else { left.map_or(-1, |left| left.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int) };
+            let limit = if is_now {
+                0
+            } else {
+                left.map_or(-1, |left| left.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int)
+            };
             // SAFETY: room for so many; the program's signals.
             let n = unsafe { real::epoll_pwait(ep, given.as_mut_ptr(), room as c_int, limit, signals) };
             let code = real::errno();

@@ -7,7 +7,9 @@ use crate::porter;
 use crate::real;
 use crate::shared::*;
 use crate::transfer;
-use libc::{AF_INET, AF_INET6, AF_UNIX, c_int, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage, sockaddr_un, socklen_t};
+use libc::{
+    AF_INET, AF_INET6, AF_UNIX, c_int, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage, sockaddr_un, socklen_t,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -132,7 +134,8 @@ fn is_tcp(fd: c_int) -> bool {
 
 /// After `listen`: the marker.
 pub fn announce(fd: c_int) {
-    let Some(here) = (fds::kind(fd) == fds::FOREIGN && is_tcp(fd)).then(|| name_of(fd, libc::getsockname)).flatten() else {
+    let Some(here) = (fds::kind(fd) == fds::FOREIGN && is_tcp(fd)).then(|| name_of(fd, libc::getsockname)).flatten()
+    else {
         return;
     };
     if porter::is_excepted(here.port()) {
@@ -299,7 +302,8 @@ fn fetch(ctl: c_int) -> Option<[c_int; 5]> {
 /// The other side is gone, and what it sent last is in the ring, where a program without this library cannot read it: the descriptors of this process get
 /// a connection of the kernel's that has those bytes, and ends behind them.
 pub fn replay(conn: &Conn) {
-    let lost = || real::complain("a connection lost bytes as it stepped down: the other side is gone, or does not answer");
+    let lost =
+        || real::complain("a connection lost bytes as it stepped down: the other side is gone, or does not answer");
     if !conn.peer_closed() {
         return lost();
     }

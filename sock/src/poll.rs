@@ -90,7 +90,10 @@ struct Ours {
 impl Ours {
     /// The bells that matter for what is asked.
     fn bells(&self, events: i16) -> impl Iterator<Item = usize> {
-        [(IN, READABLE | POLLRDHUP), (OUT, WRITABLE)].into_iter().filter(move |(_, mask)| events & mask != 0).map(|it| it.0)
+        [(IN, READABLE | POLLRDHUP), (OUT, WRITABLE)]
+            .into_iter()
+            .filter(move |(_, mask)| events & mask != 0)
+            .map(|it| it.0)
     }
 }
 
@@ -188,7 +191,9 @@ pub fn poll(all: &mut [pollfd], time: Option<Duration>, signals: *const sigset_t
         let code = real::errno();
         each_bell(&ours, all, |conn, what| {
             conn.mine().bells[what].disarm();
-            if conn.mine().bells[what].has_sleepers() && (what == IN && conn.can_read() || what == OUT && conn.can_write()) {
+            if conn.mine().bells[what].has_sleepers()
+                && (what == IN && conn.can_read() || what == OUT && conn.can_write())
+            {
                 conn.ring_for(conn.side, what);
             }
         });
@@ -201,7 +206,9 @@ pub fn poll(all: &mut [pollfd], time: Option<Duration>, signals: *const sigset_t
             }
             return n;
         }
-        if until.is_some_and(|until| Instant::now() >= until) && !ours.iter().any(|it| memory(&it.conn) & all[it.at].events != 0) {
+        if until.is_some_and(|until| Instant::now() >= until)
+            && !ours.iter().any(|it| memory(&it.conn) & all[it.at].events != 0)
+        {
             return 0;
         }
         may_look = false;

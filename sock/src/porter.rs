@@ -38,6 +38,8 @@ struct Settings {
 fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
+        // The program's environment, which `gasnet-sci sock run` sets; nothing of gasnet-sci is here.
+        #[allow(clippy::disallowed_methods)]
         let text = |name| std::env::var(name).unwrap_or_default();
         let except = text("GASNET_SCI_SOCK_EXCEPT").split(',').filter_map(|port| port.trim().parse().ok()).collect();
         Settings { verbose: !text("GASNET_SCI_SOCK_VERBOSE").is_empty(), except }
@@ -79,7 +81,13 @@ pub fn serve(conn: &Arc<Conn>) -> bool {
 
 fn watch_conn(state: &State, conn: &Conn) {
     for (fd, kind) in [(&conn.offer, OFFER), (&conn.ctl, CONTROL)] {
-        watch(state.ep, libc::EPOLL_CTL_ADD, fd.load(Ordering::Relaxed), libc::EPOLLIN | libc::EPOLLRDHUP, conn.id << 2 | kind);
+        watch(
+            state.ep,
+            libc::EPOLL_CTL_ADD,
+            fd.load(Ordering::Relaxed),
+            libc::EPOLLIN | libc::EPOLLRDHUP,
+            conn.id << 2 | kind,
+        );
     }
 }
 

@@ -100,38 +100,4 @@ mod tests {
             sending.join().unwrap();
         });
     }
-
-    // Nobody takes what was published; so who leaves passes the bell on.
-    #[test]
-    fn loom_two_sleepers_are_both_woken() {
-        loom::model(|| {
-            let shared = Arc::new((Bell::new(), AtomicU32::new(0), AtomicU32::new(0)));
-            let sleep = |shared: &(Bell, AtomicU32, AtomicU32)| {
-                let (bell, published, eventfd) = shared;
-                bell.arm();
-                while published.load(Ordering::Acquire) == 0 {
-                    while eventfd.swap(0, Ordering::AcqRel) == 0 {
-                        thread::yield_now();
-                    }
-                    bell.heard();
-                }
-                bell.disarm();
-                if bell.must_ring() {
-                    eventfd.fetch_add(1, Ordering::Release);
-                }
-            };
-            let other = Arc::clone(&shared);
-            let second = thread::spawn(move || sleep(&other));
-            let sender = Arc::clone(&shared);
-            let sending = thread::spawn(move || {
-                sender.1.store(1, Ordering::Release);
-                if sender.0.must_ring() {
-                    sender.2.fetch_add(1, Ordering::Release);
-                }
-            });
-            sleep(&shared);
-            second.join().unwrap();
-            sending.join().unwrap();
-        });
-    }
 }

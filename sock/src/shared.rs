@@ -160,7 +160,7 @@ impl Lock {
                 unsafe { libc::sched_yield() };
             }
             // SAFETY: signal 0 is none: it asks whether the thread is there.
-            if tries % 4096 == 0 && holder != 0 && unsafe { libc::kill(holder as c_int, 0) } < 0 {
+            if tries.is_multiple_of(4096) && holder != 0 && unsafe { libc::kill(holder as c_int, 0) } < 0 {
                 let died = crate::real::errno() == libc::ESRCH;
                 if died && self.0.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     return Some(Held(&self.0));

@@ -168,9 +168,8 @@ pub struct How {
 pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usize, c_int> {
     let way = conn.inc();
     let held = way.recv_lock.take().ok_or(libc::EINTR)?;
-    let flags = libc::MSG_DONTWAIT
-        | if how.peek { libc::MSG_PEEK } else { 0 }
-        | if how.trunc { libc::MSG_TRUNC } else { 0 };
+    let flags =
+        libc::MSG_DONTWAIT | if how.peek { libc::MSG_PEEK } else { 0 } | if how.trunc { libc::MSG_TRUNC } else { 0 };
     let kernel = |it: &mut libc::msghdr| {
         if how.some && crate::poll::has_failed(fd) {
             return 0;

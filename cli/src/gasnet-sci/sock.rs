@@ -39,7 +39,10 @@ fn find(command: &Path) -> io::Result<PathBuf> {
     let places = [bin.join(LIBRARY), bin.join("../lib").join(LIBRARY)];
     let found = places.iter().find(|place| place.is_file());
     found.cloned().ok_or_else(|| {
-        let text = format!("{LIBRARY} is neither in {} nor in the lib beside it: build the package gasnet-sci-sock", bin.display());
+        let text = format!(
+            "{LIBRARY} is neither in {} nor in the lib beside it: build the package gasnet-sci-sock",
+            bin.display()
+        );
         io::Error::other(text)
     })
 }

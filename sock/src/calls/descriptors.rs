@@ -1,7 +1,7 @@
 //! Descriptors that are closed, copied, changed.
 
-use crate::shared::{CLOSED, RESET};
 use crate::fds::{self, CONN, EPOLL, FOREIGN, INTERNAL, LISTENER};
+use crate::shared::{CLOSED, RESET};
 use crate::{epoll, porter, real};
 use libc::{c_int, c_uint};
 
@@ -21,7 +21,8 @@ fn release(fd: c_int) {
         }
         if conn.is_joined() && is_last {
             // TCP resets a connection that is closed with bytes unread.
-            let is_lost = !conn.inc().is_over() && conn.inc().unread() > 0 && conn.out().pumping.load(Ordering::Acquire) == 0;
+            let is_lost =
+                !conn.inc().is_over() && conn.inc().unread() > 0 && conn.out().pumping.load(Ordering::Acquire) == 0;
             conn.mark_closed(conn.mine(), if is_lost { RESET } else { CLOSED });
             if conn.has_shut() {
                 // The end that `shutdown` put off.

@@ -1,12 +1,10 @@
 //! read, write, recv, send, and what copies files into sockets.
 
-
 use crate::{fds, real, step, transfer};
 use libc::{c_int, c_void, iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 /// Flags that a ring cannot serve.
 const KERNELS: c_int = libc::MSG_OOB | libc::MSG_ERRQUEUE;
-
 
 /// Whether these flags are for the kernel. Bytes out of band end the ring.
 pub fn is_for_kernel(fd: c_int, flags: c_int, sends: bool) -> bool {

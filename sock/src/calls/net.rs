@@ -23,7 +23,12 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn connect(fd: c_int, addr: *const sockaddr, len: socklen_t) -> c_int {
     // SAFETY: the program's own.
-    let to = if fds::kind(fd) == fds::FOREIGN && (fd as usize) < fds::MOST { unsafe { meet::address(addr, len) } } else { None };
+    let to = if fds::kind(fd) == fds::FOREIGN && (fd as usize) < fds::MOST {
+        // SAFETY: the program's own.
+        unsafe { meet::address(addr, len) }
+    } else {
+        None
+    };
     let to = to.map(|mut to| {
         match to.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => to.set_ip(Ipv4Addr::LOCALHOST.into()),

@@ -160,7 +160,13 @@ unsafe extern "C" fn epoll_wait(ep: c_int, to: *mut epoll_event, max: c_int, tim
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_pwait(ep: c_int, to: *mut epoll_event, max: c_int, time: c_int, s: *const sigset_t) -> c_int {
+unsafe extern "C" fn epoll_pwait(
+    ep: c_int,
+    to: *mut epoll_event,
+    max: c_int,
+    time: c_int,
+    s: *const sigset_t,
+) -> c_int {
     // SAFETY: the program's own.
     unsafe { wait(ep, to, max, milliseconds(time), s) }
 }
