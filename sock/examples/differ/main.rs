@@ -259,6 +259,8 @@ fn is_allowed(known: &[Known; 2], side: usize, call: &Call, ours: &Outcome, plai
         Call::Poll { .. } => ends && ours.value ^ plain.value == libc::POLLERR as i64,
         // A shutdown that was put off meets the kernel's connection in another state.
         Call::Shutdown(_) => ends,
+        // What still comes after its own SHUT_RD.
+        Call::Available => me.deaf,
         // Who reads on after its own SHUT_RD is told of the reset by 0.
         Call::Recv { .. } => me.deaf && ours.value == 0,
         Call::Forked(call) => is_allowed(known, side, call, ours, plain),
