@@ -14,8 +14,8 @@ const LIBRARY: &[&str] = &[
 
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
-    "timed", "man", "registry", "results", "report", "again", "host", "network", "info", "jobs", "tree", "page",
-    "tune", "bench", "cli",
+    "timed", "man", "registry", "results", "report", "again", "host", "network", "info", "jobs", "tree", "sock",
+    "page", "tune", "bench", "cli",
 ];
 
 /// The same of the package `place`.

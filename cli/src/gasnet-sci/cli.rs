@@ -19,6 +19,7 @@ pub fn command() -> Command {
         .subcommand(gasnet_sci_place::options())
         .subcommand(tune())
         .subcommand(tree())
+        .subcommand(sock())
         .subcommand(
             Command::new("jobs")
                 .about("The jobs on this host: those that were started here, and those of other hosts that have nodes here")
@@ -185,6 +186,42 @@ fn tune() -> Command {
         )
         .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
         .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))
+}
+
+fn sock() -> Command {
+    Command::new("sock")
+        .about("Programs with TCP sockets, whose connections within this host go through shared memory")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("run")
+                .about("Runs a program, and what it starts, with its local connections through shared memory (experimental)")
+                .after_help(
+                    "Both sides of a connection have to run so, under one user; other connections are the kernel's, as ever. What is \
+                     covered, and what is not: docs/sockets.md. Raises the limit of open files, because each connection has six.",
+                )
+                .arg(Arg::new("verbose").short('v').long("verbose").action(ArgAction::SetTrue).help(
+                    "say on stderr which connections go through shared memory, and which step down to the kernel, and why",
+                ))
+                .arg(
+                    Arg::new("except")
+                        .long("except")
+                        .value_name("PORT,...")
+                        .value_delimiter(',')
+                        .value_parser(value_parser!(u16))
+                        .help("leave connections to these ports to the kernel"),
+                )
+                .arg(
+                    Arg::new("program")
+                        .value_name("PROGRAM")
+                        .num_args(1..)
+                        .required(true)
+                        .trailing_var_arg(true)
+                        .allow_hyphen_values(true)
+                        .value_parser(value_parser!(std::ffi::OsString))
+                        .help("the program and its arguments"),
+                ),
+        )
 }
 
 fn tree() -> Command {

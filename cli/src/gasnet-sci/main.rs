@@ -16,6 +16,7 @@ mod registry;
 mod report;
 #[path = "../shared/results.rs"]
 mod results;
+mod sock;
 #[cfg(not(feature = "timed"))]
 #[path = "../shared/timed.rs"]
 mod timed;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Some(("place", options)) => place::run(options),
         Some(("tune", options)) => tune::run(options),
         Some(("tree", options)) => tree::run(options),
+        Some(("sock", options)) => sock::run(options.subcommand_matches("run").expect("clap demands it")),
         Some(("jobs", _)) => jobs::list(),
         Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {
