@@ -49,7 +49,6 @@ pub mod size;
 #[cfg(all(test, not(loom)))]
 mod tests;
 #[cfg(all(test, not(loom)))]
-#[path = "tests/wire.rs"]
 mod tests_of_wire;
 
 use super::seal::CIPHER;
