@@ -187,6 +187,8 @@ make_stage() {
   put "$target/$profile/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
   make_archive "$stage/lib/libgasnet_sci.a" < <(exports)
+  mkdir -p "$stage/lib/gasnet-sci"
+  put "$target/$profile/libgasnet_sci_sock.so" "$stage/lib/gasnet-sci/libgasnet_sci_sock.so"
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
   for file in gasnetrun_sci gasnet-sci; do put "$target/$profile/$file" "$stage/bin/$file"; done

@@ -33,14 +33,14 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     Err(io::Error::new(error.kind(), format!("{}: {error}", name.display())))
 }
 
-/// The library beside the command, as in a build, or in the `lib` beside its directory, as in an installation.
+/// The library beside the command, as in a build, or in `lib/gasnet-sci` beside its directory, as in an installation.
 fn find(command: &Path) -> io::Result<PathBuf> {
     let bin = command.parent().unwrap_or(Path::new("."));
-    let places = [bin.join(LIBRARY), bin.join("../lib").join(LIBRARY)];
+    let places = [bin.join(LIBRARY), bin.join("../lib/gasnet-sci").join(LIBRARY)];
     let found = places.iter().find(|place| place.is_file());
     found.cloned().ok_or_else(|| {
         let text = format!(
-            "{LIBRARY} is neither in {} nor in the lib beside it: build the package gasnet-sci-sock",
+            "{LIBRARY} is neither in {} nor in the lib/gasnet-sci beside it: build the package gasnet-sci-sock",
             bin.display()
         );
         io::Error::other(text)
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn the_library_is_found_beside_the_command_and_in_an_installation() {
         let root = std::env::temp_dir().join(format!("gasnet-sci-sock-{}", std::process::id()));
-        let (bin, lib) = (root.join("bin"), root.join("lib"));
+        let (bin, lib) = (root.join("bin"), root.join("lib/gasnet-sci"));
         [&bin, &lib].into_iter().for_each(|place| std::fs::create_dir_all(place).unwrap());
         let command = bin.join("gasnet-sci");
         assert!(find(&command).unwrap_err().to_string().contains("build the package"));
         std::fs::write(lib.join(LIBRARY), "").unwrap();
-        assert_eq!(find(&command).unwrap(), bin.join("../lib").join(LIBRARY));
+        assert_eq!(find(&command).unwrap(), bin.join("../lib/gasnet-sci").join(LIBRARY));
         std::fs::write(bin.join(LIBRARY), "").unwrap();
         assert_eq!(find(&command).unwrap(), bin.join(LIBRARY));
         std::fs::remove_dir_all(root).unwrap();
