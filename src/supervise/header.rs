@@ -24,6 +24,7 @@ use std::time::Duration;
 
 mod hosts;
 mod losses;
+mod tasks;
 
 pub use hosts::Half;
 pub use losses::Boxes;
@@ -97,6 +98,8 @@ struct Fixed {
     supervisor_space: [AtomicU64; 2],
     // Not 0: a node of this host has told of a signal that others get too.
     told: AtomicU32,
+    // Not 0: a node wants to ask for tasks (see `tasks`).
+    tasks_wanted: AtomicU32,
 }
 
 const EXIT_SET: u32 = 0x100;
@@ -298,13 +301,18 @@ impl JobHeader {
         second.store(inode, Ordering::Relaxed); // Relaxed: as the number itself
     }
 
+    // Whether the supervisor's number is one of this process's namespace.
+    fn supervisor_counts_here(&self) -> bool {
+        let [device, inode] = self.fixed.supervisor_space.each_ref().map(|word| word.load(Ordering::Relaxed)); // Relaxed: rule 1
+        inode != 0 && namespace::of_processes() == Some(Namespace { device, inode })
+    }
+
     /// Opens this memory again through the supervisor's descriptor. In another PID namespace than the supervisor's that is not
     /// possible: its number is another process there.
     pub fn reopen(&self) -> io::Result<OwnedFd> {
         let number = self.fixed.memory_number.load(Ordering::Relaxed); // Relaxed: rule 1
         let number = number.checked_sub(1).ok_or(io::ErrorKind::NotFound)?;
-        let [device, inode] = self.fixed.supervisor_space.each_ref().map(|word| word.load(Ordering::Relaxed)); // Relaxed: rule 1
-        if inode == 0 || namespace::of_processes() != Some(Namespace { device, inode }) {
+        if !self.supervisor_counts_here() {
             return Err(io::ErrorKind::NotFound.into());
         }
         let path = namespace::proc_of(self.supervisor())?.join(format!("fd/{number}"));

@@ -90,7 +90,7 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     let ending = Ending::new(header.nodes(), options.exit_time);
     let lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
     let nodes = list.into_iter().map(Supervised::new).collect();
-    let tasks = Tasks::open(&header);
+    let tasks = Tasks::new();
     let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, tasks, blind: false };
     conductor::run(&mut supervisor);
     supervisor.clear_up();
@@ -136,7 +136,7 @@ impl Hands for Supervisor {
         if let Some(link) = &self.link {
             link.interests(set);
         }
-        self.tasks.interests(set);
+        self.tasks.interests(&self.header, set);
         let reaped = self.lead.killed_at.map(|at| at + REAPING);
         dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next)]);
     }

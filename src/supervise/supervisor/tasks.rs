@@ -9,8 +9,9 @@ use libc::{c_int, pollfd};
 
 /// What the supervisor has of tasks.
 pub(super) struct Tasks {
-    // None: the system has refused. Nodes that ask are told so by their own system.
+    // None: no node has wanted it, or the system has refused. Nodes that ask are told so by their own system.
     desk: Option<Desk>,
+    was_refused: bool,
     // What runs on this host: task and process.
     running: Vec<(u32, i32)>,
     // Of a job on one host.
@@ -18,11 +19,15 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn open(header: &JobHeader) -> Tasks {
-        Tasks { desk: Desk::open(header).ok(), running: Vec::new(), ledger: Ledger::new() }
+    pub(super) fn new() -> Tasks {
+        Tasks { desk: None, was_refused: false, running: Vec::new(), ledger: Ledger::new() }
     }
 
-    pub(super) fn interests(&self, set: &mut Vec<pollfd>) {
+    pub(super) fn interests(&mut self, header: &JobHeader, set: &mut Vec<pollfd>) {
+        if self.desk.is_none() && !self.was_refused && header.wants_tasks() {
+            self.desk = Desk::open(header).ok();
+            self.was_refused = self.desk.is_none();
+        }
         self.desk.iter().for_each(|desk| desk.interests(set));
     }
 

@@ -3,24 +3,26 @@
 use super::desk::{address, framed, message};
 use super::{Answer, Program, Request};
 use crate::os::sys;
+use crate::supervise::exit;
 use crate::supervise::header::JobHeader;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a node waits for an answer before it looks at its own affairs: they are messages of other nodes.
 const TURN: Duration = Duration::from_millis(1);
+/// How long a supervisor may take to open its desk. It needs one turn of its loop; a guess for a busy host.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// Asks, and waits for the answer. `meanwhile` is called again and again.
 ///
 /// # Errors
 /// `NotConnected`: this job has no supervisor that could start anything. Others: it has gone.
 pub fn ask(header: &JobHeader, request: &Request, mut meanwhile: impl FnMut()) -> io::Result<Answer> {
-    let mut stream =
-        UnixStream::connect_addr(&address(header)?).map_err(|_| io::Error::from(ErrorKind::NotConnected))?;
+    let mut stream = connect(header, &mut meanwhile)?;
     stream.write_all(&framed(request))?;
     stream.set_nonblocking(true)?;
     let (mut input, mut piece) = (Vec::new(), [0; 4096]);
@@ -40,6 +42,20 @@ pub fn ask(header: &JobHeader, request: &Request, mut meanwhile: impl FnMut()) -
             Ok(None) => {}
             Ok(Some(answer)) => return Ok(answer),
             Err(()) => return Err(ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+// The first call of a job finds no desk, and asks for one.
+fn connect(header: &JobHeader, meanwhile: &mut impl FnMut()) -> io::Result<UnixStream> {
+    let (address, begin) = (address(header)?, Instant::now());
+    loop {
+        match UnixStream::connect_addr(&address) {
+            Err(_) if begin.elapsed() < OPENING && !exit::is_unsupervised() && header.want_tasks() => {
+                meanwhile();
+                sys::nap(TURN);
+            }
+            found => return found.map_err(|_| ErrorKind::NotConnected.into()),
         }
     }
 }
