@@ -189,7 +189,7 @@ int deck_reduce(const void *from, void *to, int type, size_t count, int op, int 
  * node may wait. All start, or none: DECK_EARG (no such program or place, or no supervisor: there is one under gasnetrun_sci, and in a job
  * that forked its nodes), DECK_ENOMEM (no more processes); a line on stderr says why. A prog without a slash is searched for in PATH. argv
  * ends with NULL; NULL stands for prog alone. The processes get this one's environment and directory and no input. What they print goes
- * where the nodes' output goes. They are killed if they still run when all nodes have ended. Serves messages while it waits. */
+ * where the nodes' output goes. They are killed if they still run when the nodes of their host have ended. Serves messages while it waits. */
 int deck_spawn(const char *prog, char *const argv[], int n, int place, int *tasks);
 /* Waits for the end of a task, of which any node is told once. status (or NULL) is as from waitpid(2): WIFEXITED, WTERMSIG. DECK_EARG: no
  * such task, its end was told before, or another call waits for it. Serves messages meanwhile. */

@@ -103,8 +103,10 @@ impl Ending {
 
     /// A node has said why it ends the job, and has left.
     pub fn failed(&mut self, now: Instant) {
-        if !self.begun {
-            self.begin(now + self.short_grace, HASTE);
+        let is_orderly = self.latest_ask.is_some() && !self.asked;
+        if !self.begun || is_orderly {
+            let soon = now + self.short_grace;
+            self.begin(self.ask_at.map_or(soon, |at| at.min(soon)), HASTE);
         }
     }
 

@@ -193,6 +193,17 @@ pub fn at_once(code: u8) -> ! {
 
 /// As [`at_once`], for a node that has said why it ends the job: the others are asked without the grace of an orderly exit.
 fn fail(code: u8) -> ! {
+    match LEAVING.load(Ordering::Relaxed) {
+        0 => {}
+        // Relaxed, above: as in `begin`. This node is leaving in order, with its own code: peers that go meanwhile change nothing.
+        leaving if leaving == sys::thread_id() => {
+            flush_the_rest();
+            leave_orderly(CODE.load(Ordering::Relaxed) as i32) // Relaxed: this thread's own
+        }
+        _ => loop {
+            sys::pause();
+        },
+    }
     leave_at_once(Phase::Failed, code)
 }
 

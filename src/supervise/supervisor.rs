@@ -245,7 +245,10 @@ impl Supervisor {
             self.look_at_starts();
             let header = self.header;
             let is_inner = |node: &Supervised| node.child_gone && node.process == Some(pid);
-            let of = self.nodes.iter_mut().find(|node| !node.ended && (node.child.pid == pid || is_inner(node)));
+            let of = self
+                .nodes
+                .iter_mut()
+                .find(|node| !node.ended && (!node.child_gone && node.child.pid == pid || is_inner(node)));
             let Some(node) = of else {
                 self.task_ended(pid, status);
                 continue;

@@ -6,8 +6,9 @@
 //!
 //! Rules:
 //! 1. Of the tasks of one request all start, or none.
-//! 2. The end of a task is told once, to the node that asks for it. Until then it is kept.
-//! 3. A task that still runs when all nodes have ended is killed, as all that nodes have started.
+//! 2. The end of a task is told once, to the node that asks for it. Until then it is kept. (A node of another host that dies while the answer
+//!    is on its way takes the end with it.)
+//! 3. A task that still runs when the nodes of its host have ended is killed, as all that nodes have started. From then on none starts there.
 //!
 //! Must not know: messages, what the nodes are to each other.
 
@@ -146,6 +147,11 @@ impl<G: Copy + PartialEq> Ledger<G> {
                 None
             }
         }
+    }
+
+    /// The end of a task was told to a guest that has gone: the next one that asks is told.
+    pub fn keep(&mut self, task: u32, status: i32) {
+        self.fates.insert(task, Fate::Ended(status));
     }
 
     /// A guest has gone, and waits no more.

@@ -124,6 +124,15 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_fails_after_an_orderly_exit_hurries_the_others() {
+        let (mut ending, now) = (Ending::new(4, Duration::from_secs(10)), Instant::now());
+        ending.orderly(now);
+        assert_eq!(ending.ended(now, &end(1, Phase::Failed, How::Status(1)), ""), Some(1));
+        assert_eq!(ending.steps(now + Duration::from_millis(108)), [Step::Ask]);
+        assert_eq!(ending.steps(now + Duration::from_millis(608)), [Step::Kill]);
+    }
+
+    #[test]
     fn nodes_that_are_killed_because_the_launcher_has_died_are_no_crash() {
         let (mut ending, now) = (Ending::new(2, Duration::from_secs(10)), Instant::now());
         ending.abandoned(now);

@@ -202,7 +202,7 @@ impl Supervisor {
                 conductor::ask(self);
             }
             Frame::Kill => conductor::kill(self),
-            Frame::Answer(guest, answer) => self.tasks.answer(guest, &answer),
+            Frame::Answer(guest, answer) => drop(self.tasks.answer(guest, &answer)),
             Frame::Run(first, count, program) => {
                 let refusal = self.run_tasks(first, count, &program).err();
                 self.link.iter().for_each(|link| link.send(&Frame::Ran(first, refusal.clone())));

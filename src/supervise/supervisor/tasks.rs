@@ -12,6 +12,8 @@ pub(super) struct Tasks {
     // None: no node has wanted it, or the system has refused. Nodes that ask are told so by their own system.
     desk: Option<Desk>,
     was_refused: bool,
+    // The nodes of this host have ended, so nothing is started any more.
+    is_closed: bool,
     // What runs on this host: task and process.
     running: Vec<(u32, i32)>,
     // Of a job on one host.
@@ -20,7 +22,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     pub(super) fn new() -> Tasks {
-        Tasks { desk: None, was_refused: false, running: Vec::new(), ledger: Ledger::new() }
+        Tasks { desk: None, was_refused: false, is_closed: false, running: Vec::new(), ledger: Ledger::new() }
     }
 
     pub(super) fn interests(&mut self, header: &JobHeader, set: &mut Vec<pollfd>) {
@@ -31,8 +33,13 @@ impl Tasks {
         self.desk.iter().for_each(|desk| desk.interests(set));
     }
 
-    pub(super) fn answer(&mut self, guest: u64, answer: &Answer) {
-        self.desk.iter_mut().for_each(|desk| desk.answer(guest, answer));
+    // False: the guest has gone.
+    pub(super) fn answer(&mut self, guest: u64, answer: &Answer) -> bool {
+        self.desk.as_mut().is_some_and(|desk| desk.answer(guest, answer))
+    }
+
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
     }
 }
 
@@ -63,13 +70,24 @@ impl Supervisor {
                 },
                 Err(refusal) => Some(Answer::Refused(refusal)),
             },
-            Request::Await(task) => self.tasks.ledger.wait(task, guest),
+            Request::Await(task) => match self.tasks.ledger.wait(task, guest) {
+                Some(Answer::Ended(status)) => {
+                    if !self.tasks.answer(guest, &Answer::Ended(status)) {
+                        self.tasks.ledger.keep(task, status);
+                    }
+                    None
+                }
+                answer => answer,
+            },
         };
-        answer.iter().for_each(|answer| self.tasks.answer(guest, answer));
+        answer.iter().for_each(|answer| _ = self.tasks.answer(guest, answer));
     }
 
     /// Starts tasks with these numbers on this host.
     pub(super) fn run_tasks(&mut self, first: u32, count: u32, program: &Program) -> Result<(), Refusal> {
+        if self.tasks.is_closed {
+            return Err(Refusal::Resource("the nodes of that host have ended".into()));
+        }
         let nodes = self.header.nodes();
         for (task, (pid, pipes)) in (first..).zip(process::start(program, count)?) {
             self.tasks.running.push((task, pid));
@@ -86,8 +104,10 @@ impl Supervisor {
         match &self.link {
             Some(link) => link.send(&Frame::Finished(task, status)),
             None => {
-                if let Some((guest, answer)) = self.tasks.ledger.ended(task, status) {
-                    self.tasks.answer(guest, &answer);
+                if let Some((guest, answer)) = self.tasks.ledger.ended(task, status)
+                    && !self.tasks.answer(guest, &answer)
+                {
+                    self.tasks.ledger.keep(task, status);
                 }
             }
         }

@@ -8,14 +8,17 @@ use crate::os::{net, sys};
 use crate::supervise::channel::{LONGEST, read};
 use crate::supervise::header::JobHeader;
 use libc::pollfd;
+use sha2::{Digest, Sha256};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// The address of the supervisor of this host. The cookie in it is known to the job alone.
+/// The address of the supervisor of this host. Everybody can see it, so that it must not tell the job's cookie.
 pub(super) fn address(header: &JobHeader) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("gasnet-sci-tasks-{:016x}-{}", header.cookie(), header.host()))
+    let secret = [&header.cookie().to_le_bytes()[..], b"tasks", &header.host().to_le_bytes()].concat();
+    let hash = Sha256::digest(secret).iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+    SocketAddr::from_abstract_name(format!("gasnet-sci-tasks-{hash}"))
 }
 
 /// A message in its form on the connection.
@@ -107,12 +110,11 @@ impl Desk {
         heard
     }
 
-    /// Tells a guest, if it is still there.
-    pub fn answer(&mut self, number: u64, answer: &Answer) {
-        if let Some(guest) = self.guests.iter_mut().find(|guest| guest.number == number) {
-            guest.output.extend(framed(answer));
-            let _ = guest.flush(); // that it has gone is heard later
-        }
+    /// Tells a guest. False: it has gone.
+    pub fn answer(&mut self, number: u64, answer: &Answer) -> bool {
+        let Some(guest) = self.guests.iter_mut().find(|guest| guest.number == number) else { return false };
+        guest.output.extend(framed(answer));
+        guest.flush().is_ok()
     }
 }
 

@@ -54,6 +54,8 @@ fn start_one(program: &Program) -> io::Result<Started> {
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let tie = move || {
+        // The supervisor has blocked the signals that it reads from a descriptor.
+        sys::SignalSet::new(&[]).apply(libc::SIG_SETMASK);
         sys::signal_at_parents_end(libc::SIGKILL)?;
         match sys::parent_pid() {
             0 => Ok(()), // the parent is in an outer PID namespace

@@ -32,6 +32,8 @@ fn a_guest_that_has_gone_leaves_the_end_to_others() {
     ledger.left(7);
     assert_eq!(ledger.ended(0, 1), None);
     assert_eq!(ledger.wait(0, 8), Some(Answer::Ended(1)));
+    ledger.keep(0, 1); // 8 had gone before it could be told
+    assert_eq!(ledger.wait(0, 9), Some(Answer::Ended(1)));
 }
 
 #[test]

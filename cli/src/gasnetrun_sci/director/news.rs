@@ -166,6 +166,7 @@ impl Director {
                     self.record(code);
                 }
                 self.remotes[at].let_go();
+                self.tasks_ended_with(at);
                 self.registered = None;
             }
             (frame, _) => {

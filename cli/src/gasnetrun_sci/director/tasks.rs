@@ -81,6 +81,19 @@ impl Director {
         }
     }
 
+    /// The nodes of a host have ended, and with them all that ran there.
+    pub(super) fn tasks_ended_with(&mut self, at: usize) {
+        let begun: Vec<u32> =
+            self.tasks.under_way.keys().copied().filter(|first| self.tasks.is_at(at, *first)).collect();
+        for first in begun {
+            self.ran(first, Some(Refusal::Resource("the nodes of that host have ended".into())));
+        }
+        let ran = self.tasks.homes.iter().filter(|(_, home)| **home == (at, true)).map(|(task, _)| *task);
+        for task in ran.collect::<Vec<u32>>() {
+            self.finished(task, libc::SIGKILL);
+        }
+    }
+
     /// A task has ended.
     pub(super) fn finished(&mut self, task: u32, status: i32) {
         if let Some((_, runs)) = self.tasks.homes.get_mut(&task) {
