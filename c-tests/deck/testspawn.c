@@ -72,7 +72,7 @@ static void check_service(void) {
   deck_msg_t msg = new_msg(30000, DECK_AUTO);
   int task = -1, i;
   if (me == 0) {
-    snprintf(file, sizeof file, "/tmp/gasnet-sci-testspawn-%ld", (long)getpid());
+    snprintf(file, sizeof file, "/tmp/deck-testspawn-%ld", (long)getpid());
     start("while ! [ -e \"$1\" ]; do sleep 0.02; done; rm \"$1\"", file, 1, 0, &task);
   }
   EXPECT(0, deck_bcast(file, sizeof file, 0));
