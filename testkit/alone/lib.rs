@@ -15,6 +15,7 @@ pub mod sci {
         }
 
         pub mod udp {
+            pub mod burst;
             pub mod datagram;
             pub mod guard;
             pub mod head;
