@@ -39,6 +39,7 @@ use std::time::Duration;
 
 pub(crate) mod attach;
 mod deck;
+mod leave;
 mod network;
 mod survive;
 mod timing;
@@ -84,11 +85,6 @@ pub struct SegmentInfo {
 
 /// How long a peer's region may take to appear after its owner has passed the fence behind its creation.
 const CONNECT: Duration = Duration::from_secs(30);
-/// How long a node that leaves waits until other hosts have what it has sent; the same when all nodes were asked to end. Those that have ended
-/// by then answer nobody, and a job that has failed ends within a second.
-const PATIENCE: Duration = Duration::from_millis(800);
-const HASTE: Duration = Duration::from_millis(100);
-
 /// A node's segment, and its memory.
 type Own = (<Host as Adapter>::LocalSegment, <Host as Adapter>::Local);
 
@@ -317,11 +313,6 @@ impl Job {
     /// The host of a node.
     pub fn host(&self, node: u32) -> u32 {
         self.places.host(node)
-    }
-
-    /// This node leaves in good order: what it has sent arrives. That nobody waits for, if all nodes were asked to end.
-    pub fn leave(&self) {
-        self.adapter.leave(if signals::was_asked() { HASTE } else { PATIENCE });
     }
 
     /// The segments of all nodes; `None` before attach.

@@ -7,16 +7,12 @@
 
 use super::burst::{Burst, Spare};
 use super::mode::{Counts, Mode, ahead};
-use super::pace::{Congestion, LONGEST, Rtt};
+use super::pace::{Congestion, LONGEST, PROBE, Rtt, SEED_TIMEOUT};
 use crate::sci::far::tcp::chunk::Memory;
 use std::collections::VecDeque;
 
 /// Packets sent behind another one that have come, so that it counts as lost.
 const BEHIND: u64 = 3;
-/// Seed mode: after so many µs without an acknowledgement a packet is sent again.
-const SEED_TIMEOUT: u64 = 20_000;
-/// Between two questions to a peer that takes nothing.
-const PROBE: u64 = 200_000;
 /// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
 /// One takes 0.15 µs instead of 0.22, over datagrams of 1,472 bytes 0.37 instead of 0.77 (a loaded EPYC VM, 2026-11).
 const FLOOD: u32 = 8;

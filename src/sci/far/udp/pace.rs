@@ -19,6 +19,10 @@
 const FIRST: u64 = 100_000;
 /// The least allowance for what varies.
 const GRAIN: u64 = 1_000;
+/// Seed mode: after so many µs without an acknowledgement a packet is sent again.
+pub const SEED_TIMEOUT: u64 = 20_000;
+/// Between two questions to a peer that takes nothing.
+pub const PROBE: u64 = 200_000;
 /// No timeout is longer.
 pub const LONGEST: u64 = 2_000_000;
 /// Packets under way at the beginning.
