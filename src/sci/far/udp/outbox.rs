@@ -307,6 +307,12 @@ impl Outbox {
 
     /// Time has passed. True: the peer must be asked (PING).
     pub fn on_timer(&mut self, now: u64) -> bool {
+        if self.mode.is_seed {
+            // Also while others can be sent: they may be answered and sent again without end, until the missing one is sent.
+            let count = self.lose(|packet| now >= packet.sent + SEED_TIMEOUT);
+            self.counts.timeouts += u64::from(count > 0);
+            return false;
+        }
         if self.timer().is_none_or(|at| at == 0 || now < at) {
             return false;
         }
@@ -320,10 +326,6 @@ impl Outbox {
             return false;
         }
         self.counts.timeouts += 1;
-        if self.mode.is_seed {
-            self.lose(|packet| now >= packet.sent + SEED_TIMEOUT);
-            return false;
-        }
         // One packet asks whether the path is there. What else is lost shows when it is answered.
         let mut is_first = true;
         self.lose(|_| std::mem::replace(&mut is_first, false));

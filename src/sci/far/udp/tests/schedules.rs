@@ -158,3 +158,23 @@ fn packets_arrive_once_and_in_order_in_any_network_and_every_case_occurs() {
         }
     }
 }
+
+/// Both ends answer each other so fast that something can be sent at any time. The packet whose acknowledgement was lost has its timeout.
+#[test]
+fn repeats_without_end_keep_no_packet_from_its_timeout() {
+    let case = Case {
+        is_seed: true,
+        protection: Protection::None,
+        seed: 3004499860100699000,
+        packets: [10, 14],
+        loss: 0,
+        twice: 0,
+        damage: 0,
+        delay: 0,
+        late: 0,
+        blackout: (1, 8, 1),
+        no_room: 0,
+        first: 0,
+    };
+    assert!(run(&case).timeouts < 100);
+}
