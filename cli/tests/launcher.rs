@@ -35,6 +35,8 @@ mod node;
 mod output;
 #[path = "launcher/pmix.rs"]
 mod pmix;
+#[path = "launcher/standing.rs"]
+mod standing;
 #[path = "launcher/suite.rs"]
 mod suite;
 #[path = "launcher/tasks.rs"]
