@@ -31,6 +31,8 @@ mod map;
 mod matrix;
 #[path = "launcher/node.rs"]
 mod node;
+#[path = "launcher/node_tasks.rs"]
+mod node_tasks;
 #[path = "launcher/output.rs"]
 mod output;
 #[path = "launcher/pmix.rs"]
