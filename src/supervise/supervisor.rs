@@ -138,7 +138,11 @@ impl Hands for Supervisor {
         }
         self.tasks.interests(&self.header, set);
         let reaped = self.lead.killed_at.map(|at| at + REAPING);
-        dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next), self.tasks.next(now)]);
+        // A node in another PID namespace says another number there.
+        let is_stranger =
+            |node: &Supervised| node.inner.is_some() && node.process != Some(self.header.record(node.child.rank).pid());
+        let asked = self.tasks.next(now, || self.nodes.iter().any(is_stranger));
+        dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next), asked]);
     }
 
     fn serve(&mut self, polled: &[pollfd]) {

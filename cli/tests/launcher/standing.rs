@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -328,4 +329,41 @@ fn its_jobs_are_listed_and_may_be_killed_by_number() {
         }
     });
     assert_eq!(outcome.status, 143, "{outcome:?}");
+}
+
+/// Another user has another secret, and cannot read this one.
+#[test]
+fn another_user_is_refused_with_a_line() {
+    if gasnet_sci::os::sys::effective_user() != 0 {
+        return; // who is not root is no other user
+    }
+    let directory = std::env::temp_dir().join(format!("gasnet-sci-standing-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+    let program = directory.join("gasnet-sci");
+    fs::copy(TOOL, &program).unwrap();
+    let (file, [first, _second]) = two("user", &[]);
+    let (own, copy) = (directory.join("own"), directory.join("copy"));
+    fs::copy(&file, &copy).unwrap();
+    let ask = |words: &[&std::ffi::OsStr]| {
+        let mut command = Command::new(&program);
+        command.current_dir("/").arg("agent").args(words).env_remove("LD_LIBRARY_PATH");
+        let output = command.uid(65_534).gid(65_534).output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let port = first.port.to_string();
+    let reach = |secret: &Path| {
+        let words = ["--listen", &port, "--secret", secret.to_str().unwrap(), "--reach", "127.0.0.2"];
+        ask(&words.map(|word| word.as_ref()))
+    };
+    let (made, text) = ask(&["--make-secret".as_ref(), "--secret".as_ref(), own.as_os_str()]);
+    let answers = [reach(&own), reach(&copy)];
+    fs::remove_dir_all(&directory).unwrap();
+    assert!(made, "{text}");
+    assert!(!answers[0].0 && answers[0].1.contains("it has another secret"), "{answers:?}");
+    assert!(!answers[1].0 && answers[1].1.contains("Permission denied"), "{answers:?}");
+    first.expect_idle();
 }

@@ -1,6 +1,7 @@
 //! Tasks of nodes: where they run, what becomes of what they print, and that none stays.
 
 use crate::driver::*;
+use gasnet_sci::os::sys;
 
 // A task for each of these places, which prints a word and ends with a status that says its number.
 const TASKS: &str = "join attach fence @0:task:0 @0:task:3 @0:task:-1 @0:task:-2 fence exit:0";
@@ -93,4 +94,19 @@ fn the_ends_of_tasks_are_told_when_their_host_is_done() {
     let script = "join attach fence @2:leave_task:2 fence @2:exit:0 @3:exit:0 @0:await_task:0 exit:0";
     let outcome = run(hosted(4, script));
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "task 0 ended 9\n"), "{outcome:?}");
+}
+
+/// Tasks run under the supervisor, whatever namespace the nodes are in.
+#[test]
+fn nodes_in_pid_namespaces_have_tasks_too() {
+    if sys::effective_user() != 0 {
+        return; // others may not make such namespaces
+    }
+    let start = || launched(2, "join attach fence task_threads:3 fence exit:0").wrapped("exec unshare -pf \"$@\"");
+    let mut hosted = start().with_env("GASNET_SCI_RSH", &rsh());
+    hosted.insert_option(&["--host", "alpha,beta"]);
+    for start in [start(), hosted] {
+        let outcome = run(start);
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The supervisor starts what its nodes ask for, and tells them how it ends. As an agent it leaves it to the launcher to decide.
 
-use super::Supervisor;
+use super::{Supervisor, TICK};
 use crate::os::{limit, sys};
 use crate::supervise::channel::Frame;
 use crate::supervise::header::JobHeader;
@@ -57,9 +57,13 @@ impl Tasks {
         self.desk.iter_mut().for_each(|desk| desk.interests(set));
     }
 
-    // When there is something to do even if nothing is heard.
-    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        if self.starting.is_empty() { self.desk.as_ref().and_then(Desk::next) } else { Some(now) }
+    // When there is something to do even if nothing is heard. `has_strangers`: there are nodes that cannot wake this process.
+    pub(super) fn next(&self, now: Instant, has_strangers: impl FnOnce() -> bool) -> Option<Instant> {
+        match &self.desk {
+            _ if !self.starting.is_empty() => Some(now),
+            None => (!self.was_refused && has_strangers()).then(|| now + TICK),
+            Some(desk) => desk.next(),
+        }
     }
 
     // False: the guest has gone.
