@@ -59,6 +59,11 @@ fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
     }
 }
 
+#[test]
+fn an_orderly_exit_stays_one_if_a_peer_is_lost_meanwhile() {
+    expect(2, "join attach fence @0:give_up_at_exit exit:0", 0);
+}
+
 // --- what nodes get ------------------------------------------------------------------------------
 
 #[test]

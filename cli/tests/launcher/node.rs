@@ -84,6 +84,8 @@ fn perform(name: &str, value: &str) {
         "_exit" => unsafe { libc::_exit(number()) },
         "fatal" => job::fatal(format_args!("told")),
         "give_up" => fatal::give_up(format_args!("lost")),
+        // What a node that leaves in order comes to if it finds meanwhile that a peer is lost.
+        "give_up_at_exit" => exit::set_hook(|| fatal::give_up(format_args!("lost"))),
         "advise" => log::advise(value),
         "panic" => panic!("panicked here"),
         "raise" => raise(signal(value)),
