@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 #[path = "../../../testkit/marked.rs"]
-mod marked;
+pub mod marked;
 
 /// The variable with the script for the node program.
 pub const NODE: &str = "SCI_TEST_NODE";

@@ -1,6 +1,6 @@
 //! Jobs whose agents a standing agent starts (`gasnet-sci agent`): two of them on this machine, at two addresses of the loopback.
 
-use super::driver::{self, Act, Outcome, Start, launched, run, scratch, write_script};
+use super::driver::{self, Act, Outcome, Start, launched, marked, run, scratch, write_script};
 use super::hosts::{expect_line, tool};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-#[path = "../../../testkit/marked.rs"]
-mod marked;
 
 const MARK: &str = "SCI_TEST_STANDING";
 const TOOL: &str = env!("CARGO_BIN_EXE_gasnet-sci");
