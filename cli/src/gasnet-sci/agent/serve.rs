@@ -4,12 +4,13 @@
 use super::talk::{self, END, ERR, IN, OUT, Receiver, Sender};
 use super::{default_port, secret};
 use crate::reach::Inherited;
-use gasnet_sci::os::sys;
+use gasnet_sci::os::{limit, sys};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::Child;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -50,8 +51,9 @@ pub fn serve(listen: Option<&str>, file: &Path, limits: Option<&str>) -> io::Res
     let program = std::env::current_exe()?.with_file_name("gasnetrun_sci");
     let words = [program.into(), "--agent".into()].into_iter().chain(limits.map(OsString::from)).collect();
     let listener = bind(listen)?;
-    println!("gasnet-sci agent: listens at {}", listener.local_addr()?);
+    writeln!(io::stdout(), "gasnet-sci agent: listens at {}", listener.local_addr()?)?;
     let door = Arc::new(Door { secret, words, inherited: Inherited::now(), strangers: Mutex::default() });
+    limit::raise_descriptors(); // six for each connection; what this process starts gets what it has inherited
     loop {
         match listener.accept() {
             Ok((stream, from)) => door.clone().open(stream, from.ip().to_canonical()),
@@ -150,42 +152,56 @@ impl Door {
         let _ = stream.shutdown(Shutdown::Both);
     }
 
-    fn run_agent(&self, sender: &Arc<Mutex<Sender>>, mut receiver: Receiver, stream: &TcpStream) -> io::Result<()> {
+    fn run_agent(&self, sender: &Arc<Mutex<Sender>>, receiver: Receiver, stream: &TcpStream) -> io::Result<()> {
         let mut child = self.inherited.start(&self.words)?;
-        let (done, ended) = channel();
-        let (mut stdin, pipes) = (child.stdin.take(), (child.stdout.take(), child.stderr.take()));
-        let copies: [(u8, Option<Box<dyn io::Read + Send>>); 2] =
-            [(OUT, pipes.0.map(|pipe| Box::new(pipe) as _)), (ERR, pipes.1.map(|pipe| Box::new(pipe) as _))];
-        for (kind, pipe) in copies {
-            let (sender, done) = (sender.clone(), done.clone());
-            thread::spawn(move || {
-                let copied = pipe.map_or(Ok(()), |pipe| Sender::copy(&sender, kind, pipe, false));
-                let _ = done.send(copied.is_ok());
-            });
+        let served = serve_agent(&mut child, sender, receiver, stream);
+        if served.is_err() {
+            let _ = child.kill();
+            let _ = child.wait();
         }
-        let (hung_up, parting) = channel();
-        thread::spawn(move || {
-            while let Ok((kind, bytes)) = receiver.next() {
-                if kind == IN && (bytes.is_empty() || stdin.as_mut().is_some_and(|pipe| pipe.write_all(bytes).is_err()))
-                {
-                    stdin = None;
-                }
-            }
-            drop(stdin); // the launcher has gone: the agent sees its channel end
-            let _ = hung_up.send(());
-        });
-        let status = child.wait()?;
-        let until = Instant::now() + LAST_BYTES;
-        // It is all there if both have copied until the end.
-        let left = || until.saturating_duration_since(Instant::now());
-        if (0..2).all(|_| ended.recv_timeout(left()) == Ok(true)) {
-            let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-            send(sender, END, &[code as u8]);
-            let _ = stream.shutdown(Shutdown::Write);
-            let _ = parting.recv_timeout(PARTING); // with bytes unread the system would throw away what it has not sent
-        }
-        Ok(())
+        served
     }
+}
+
+// Moves bytes until the agent has ended.
+fn serve_agent(
+    child: &mut Child,
+    sender: &Arc<Mutex<Sender>>,
+    mut receiver: Receiver,
+    stream: &TcpStream,
+) -> io::Result<()> {
+    let (done, ended) = channel();
+    let (mut stdin, pipes) = (child.stdin.take(), (child.stdout.take(), child.stderr.take()));
+    let copies: [(u8, Option<Box<dyn io::Read + Send>>); 2] =
+        [(OUT, pipes.0.map(|pipe| Box::new(pipe) as _)), (ERR, pipes.1.map(|pipe| Box::new(pipe) as _))];
+    for (kind, pipe) in copies {
+        let (sender, done) = (sender.clone(), done.clone());
+        thread::Builder::new().spawn(move || {
+            let copied = pipe.map_or(Ok(()), |pipe| Sender::copy(&sender, kind, pipe, false));
+            let _ = done.send(copied.is_ok());
+        })?;
+    }
+    let (hung_up, parting) = channel();
+    thread::Builder::new().spawn(move || {
+        while let Ok((kind, bytes)) = receiver.next() {
+            if kind == IN && (bytes.is_empty() || stdin.as_mut().is_some_and(|pipe| pipe.write_all(bytes).is_err())) {
+                stdin = None;
+            }
+        }
+        drop(stdin); // the launcher has gone: the agent sees its channel end
+        let _ = hung_up.send(());
+    })?;
+    let status = child.wait()?;
+    let until = Instant::now() + LAST_BYTES;
+    // It is all there if both have copied until the end.
+    let left = || until.saturating_duration_since(Instant::now());
+    if (0..2).all(|_| ended.recv_timeout(left()) == Ok(true)) {
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+        send(sender, END, &[code as u8]);
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = parting.recv_timeout(PARTING); // with bytes unread the system would throw away what it has not sent
+    }
+    Ok(())
 }
 
 // Who does not take it has gone.
@@ -194,5 +210,5 @@ fn send(sender: &Mutex<Sender>, kind: u8, bytes: &[u8]) {
 }
 
 fn say(line: &str) {
-    eprintln!("gasnet-sci agent: {line}");
+    let _ = writeln!(io::stderr(), "gasnet-sci agent: {line}"); // the service goes on without a reader
 }
