@@ -14,8 +14,8 @@ const LIBRARY: &[&str] = &[
 
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
-    "timed", "man", "registry", "results", "report", "again", "host", "network", "info", "jobs", "tree", "sock",
-    "page", "tune", "bench", "cli",
+    "timed", "man", "registry", "results", "reach", "policy", "report", "again", "host", "network", "info", "jobs",
+    "tree", "sock", "page", "tune", "agent", "bench", "cli",
 ];
 
 /// The same of the package `place`.
@@ -26,7 +26,7 @@ const PLACE: &[&str] = &[
 
 /// The same of the launcher.
 const LAUNCHER: &[&str] = &[
-    "timed", "man", "registry", "cli", "hint", "hosts", "reach", "stop", "place", "policy", "branch", "mapping",
+    "timed", "man", "registry", "reach", "policy", "cli", "hint", "hosts", "stop", "place", "branch", "mapping",
     "options", "program", "timing", "debugger", "fuzzing", "matrix", "part", "start", "director", "launch", "agent",
 ];
 

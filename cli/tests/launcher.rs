@@ -31,10 +31,14 @@ mod map;
 mod matrix;
 #[path = "launcher/node.rs"]
 mod node;
+#[path = "launcher/node_tasks.rs"]
+mod node_tasks;
 #[path = "launcher/output.rs"]
 mod output;
 #[path = "launcher/pmix.rs"]
 mod pmix;
+#[path = "launcher/standing.rs"]
+mod standing;
 #[path = "launcher/suite.rs"]
 mod suite;
 #[path = "launcher/tasks.rs"]
@@ -53,6 +57,11 @@ fn expect_line(nodes: u32, script: &str, status: i32, parts: &[&str]) {
         let found = outcome.err.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(found, "{script}: no line with {parts:?} in\n{}", outcome.err);
     }
+}
+
+#[test]
+fn an_orderly_exit_stays_one_if_a_peer_is_lost_meanwhile() {
+    expect(2, "join attach fence @0:give_up_at_exit exit:0", 0);
 }
 
 // --- what nodes get ------------------------------------------------------------------------------

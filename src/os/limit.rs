@@ -15,6 +15,13 @@ pub fn descriptors() -> (u64, u64) {
     of(libc::RLIMIT_NOFILE)
 }
 
+/// Raises the soft limit on open descriptors as far as the hard one. Returns it.
+pub fn raise_descriptors() -> u64 {
+    let (_, hard) = descriptors();
+    set_descriptors((hard, hard));
+    hard
+}
+
 /// Sets the soft and hard limit on open descriptors.
 pub fn set_descriptors((soft, hard): (u64, u64)) {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };

@@ -25,7 +25,7 @@ use std::ops::RangeInclusive;
 
 /// Version of the channel: of its frames and their bodies. The agent's first frame holds it, in a form that stays, so that each version can
 /// say which the other is.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// The bytes in front of an agent's first frame. What a login shell prints before them is skipped.
 pub const MAGIC: [u8; 8] = *b"\0GSCIAG\n";
 /// Bytes of a frame's head.
@@ -178,8 +178,8 @@ pub enum Frame {
     Gone(u32, String),
     /// Agent, when its nodes have ended: bytes of a node's part of the traffic matrix; none: that was all of it.
     Part(u32, #[serde(with = "serde_bytes")] Vec<u8>),
-    /// Agent: a guest of its desk asks for this; none: it has gone.
-    Request(u64, Option<Request>),
+    /// Agent: a guest of its desk asks for this.
+    Request(u64, Request),
     /// Launcher: the answer to this guest.
     Answer(u64, Answer),
     /// Launcher: start so many tasks, whose numbers begin with this one.
@@ -188,6 +188,8 @@ pub enum Frame {
     Ran(u32, Option<Refusal>),
     /// Agent: a task has ended, with this status of waitpid(2).
     Finished(u32, i32),
+    /// Agent: a guest of its desk has gone, and has read its answer, or has not.
+    Left(u64, bool),
 }
 
 impl Frame {

@@ -42,6 +42,11 @@ const BULK: usize = 32 << 10;
 /// The number of the source that has this process's own lines.
 const OWN: i32 = -1;
 
+// Of the memory, for each of so many streams.
+fn share(streams: usize) -> usize {
+    (MEMORY / streams.max(1)).clamp(SHARE[0], SHARE[1])
+}
+
 /// All streams of the job.
 pub struct Output {
     // One sink if stdout and stderr are the same file; two sinks could tear each other's lines.
@@ -50,8 +55,9 @@ pub struct Output {
     // This process's own lines.
     own: Source,
     folds: Folds,
-    // How many bytes one source may keep.
+    // How many bytes one source may keep, and of how many streams the job's nodes have.
     share: usize,
+    streams: usize,
     // The source whose turn is first in the next round.
     first: usize,
     scratch: Vec<u8>,
@@ -76,7 +82,8 @@ impl Output {
             sources: Vec::new(),
             own,
             folds: Folds::new(nodes),
-            share: (MEMORY / (2 * nodes.max(1) as usize)).clamp(SHARE[0], SHARE[1]),
+            share: share(2 * nodes as usize),
+            streams: 2 * nodes as usize,
             first: 0,
             scratch: vec![0; 64 << 10],
             lost: false,
@@ -85,7 +92,8 @@ impl Output {
     }
 
     /// Adds the read end of a stream of node `name` that goes to stdout (0) or stderr (1), with `tag` in front of each line.
-    /// `prompts`: the node has stdin. Without a name each of its lines stands for itself.
+    /// `prompts`: the node has stdin. Without a name it is the stream of no node: each of its lines stands for itself, and no end of nodes
+    /// waits for it.
     ///
     /// # Errors
     /// Those of fcntl(2).
@@ -118,15 +126,24 @@ impl Output {
         name: Option<String>,
     ) {
         let sink = stream.min(self.sinks.len() - 1);
+        let is_nodes = name.is_some();
         let name = name.filter(|_| stream == 1); // the library prints to stderr only
-        self.sources.push(Source::new(number, pipe, sink, tag, prompts, name));
+        let mut source = Source::new(number, pipe, sink, tag, prompts, name);
+        source.is_nodes = is_nodes;
+        self.sources.push(source);
+        self.share_out();
+    }
+
+    // Tasks come and go. If there are more of their streams than there is memory for, each stream has less of it.
+    fn share_out(&mut self) {
+        self.share = share(self.sources.len().max(self.streams));
     }
 
     /// Brings bytes of the stream with this number; none: it has ended. [`Output::settle`] shows them.
     pub fn feed(&mut self, number: i32, bytes: &[u8]) {
         let Output { sources, folds, .. } = self;
         let Some(source) = sources.iter_mut().find(|source| source.number == number) else { return };
-        self.in_bulk |= bytes.len() >= BULK;
+        self.in_bulk |= source.is_nodes && bytes.len() >= BULK;
         if bytes.is_empty() { source.end() } else { source.bring(bytes, folds) }
     }
 
@@ -171,8 +188,9 @@ impl Output {
     /// Whether a node may be waiting, in the middle of what it prints, for its bytes to be taken: by a slow reader, behind another node's
     /// open line, or by this process, which has taken much of it since this was asked last.
     pub fn is_awaited(&mut self) -> bool {
-        let queues =
-            |source: &Source| source.room(self.share) == 0 && self.sinks[source.sink].is_busy_for(source.number);
+        let queues = |source: &Source| {
+            source.is_nodes && source.room(self.share) == 0 && self.sinks[source.sink].is_busy_for(source.number)
+        };
         std::mem::take(&mut self.in_bulk) || self.is_clogged() || self.sources.iter().any(queues)
     }
 
@@ -222,7 +240,8 @@ impl Output {
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let mut any = false;
         for source in self.sources.iter_mut().filter(|source| source.pipe.is_some() && ready.contains(&source.number)) {
-            self.in_bulk |= source.read(&mut self.scratch, self.share, &mut self.folds) >= BULK;
+            let got = source.read(&mut self.scratch, self.share, &mut self.folds);
+            self.in_bulk |= source.is_nodes && got >= BULK;
             any = true;
         }
         self.settle();
@@ -247,6 +266,7 @@ impl Output {
         // Closing their streams lets nodes that write to a closed stream get SIGPIPE from their own pipe.
         let sinks = &self.sinks;
         self.sources.retain(|source| !sinks[source.sink].closed && !source.is_over(&sinks[source.sink]));
+        self.share_out();
     }
 
     /// Ends lines that other streams wait for. False: there are none.

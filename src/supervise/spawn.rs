@@ -70,6 +70,8 @@ pub struct Children {
     pub earlier_children: Vec<i32>,
     /// The signals to read from a descriptor: they are blocked, and were not ignored at the start.
     pub signals: Vec<c_int>,
+    /// The limit on descriptors that nodes have inherited. The supervisor's own may be higher.
+    pub descriptors: (u64, u64),
 }
 
 /// Which process this is after the forks.
@@ -110,7 +112,7 @@ pub fn spawn_all(header: &JobHeader, plan: &Plan<'_>) -> io::Result<Spawned> {
         }
     }
     sys::redirect(null()?.as_fd(), 0)?; // stdin belongs to a node
-    Ok(Spawned::Supervisor(Children { list, earlier_children, signals: inherited.taken }))
+    Ok(Spawned::Supervisor(Children { list, earlier_children, signals: inherited.taken, descriptors: inherited.limit }))
 }
 
 // Returns `Some(lifeline)` in the new node, `None` in the supervisor.

@@ -65,7 +65,7 @@ impl Options {
 
 /// Runs the job to its end and returns the status to exit with. This thread must have forked the nodes.
 pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
-    let Children { mut list, earlier_children, signals } = children;
+    let Children { mut list, earlier_children, signals, descriptors } = children;
     let mut link = options.link.take();
     let streams: Vec<_> = list.iter_mut().map(|child| (child.rank, std::mem::take(&mut child.streams))).collect();
     let output = match &mut link {
@@ -90,7 +90,7 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     let ending = Ending::new(header.nodes(), options.exit_time);
     let lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
     let nodes = list.into_iter().map(Supervised::new).collect();
-    let tasks = Tasks::new();
+    let tasks = Tasks::new(descriptors);
     let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, tasks, blind: false };
     conductor::run(&mut supervisor);
     supervisor.clear_up();
@@ -138,7 +138,11 @@ impl Hands for Supervisor {
         }
         self.tasks.interests(&self.header, set);
         let reaped = self.lead.killed_at.map(|at| at + REAPING);
-        dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next)]);
+        // A node in another PID namespace says another number there.
+        let is_stranger =
+            |node: &Supervised| node.inner.is_some() && node.process != Some(self.header.record(node.child.rank).pid());
+        let asked = self.tasks.next(now, || self.nodes.iter().any(is_stranger));
+        dues.extend([tick, reaped, self.link.as_ref().and_then(Link::next), asked]);
     }
 
     fn serve(&mut self, polled: &[pollfd]) {

@@ -6,9 +6,10 @@
 //!
 //! Rules:
 //! 1. Of the tasks of one request all start, or none.
-//! 2. The end of a task is told once, to the node that asks for it. Until then it is kept. (A node of another host that dies while the answer
-//!    is on its way takes the end with it.)
-//! 3. A task that still runs when the nodes of its host have ended is killed, as all that nodes have started. From then on none starts there.
+//! 2. The end of a task is told once, to the node that asks for it. It is kept until that node has read it: a node that dies before leaves it
+//!    to the next one that asks.
+//! 3. A supervisor starts a few tasks in each turn of its loop, so that it goes on with all else. Who asked is told when all have started.
+//! 4. A task that still runs when the nodes of its host have ended is killed, as all that nodes have started. From then on none starts there.
 //!
 //! Must not know: messages, what the nodes are to each other.
 
@@ -86,13 +87,15 @@ enum Fate<G> {
 /// The numbers of all tasks of a job, how they have ended, and which guest waits for which.
 pub struct Ledger<G> {
     fates: BTreeMap<u32, Fate<G>>,
+    // Ends that were told to guests who have not left yet: the task, and its status.
+    told: Vec<(G, u32, i32)>,
     next: u32,
 }
 
 impl<G: Copy + PartialEq> Ledger<G> {
     /// There are no tasks yet.
     pub fn new() -> Ledger<G> {
-        Ledger { fates: BTreeMap::new(), next: 0 }
+        Ledger { fates: BTreeMap::new(), told: Vec::new(), next: 0 }
     }
 
     /// How many numbers have been given so far: all are smaller.
@@ -133,6 +136,7 @@ impl<G: Copy + PartialEq> Ledger<G> {
             Some(Fate::Ended(status)) => {
                 let status = *status;
                 self.fates.remove(&task);
+                self.told.push((guest, task, status));
                 Some(Answer::Ended(status))
             }
         }
@@ -141,7 +145,10 @@ impl<G: Copy + PartialEq> Ledger<G> {
     /// A task has ended. Who is told, and what.
     pub fn ended(&mut self, task: u32, status: i32) -> Option<(G, Answer)> {
         match self.fates.remove(&task)? {
-            Fate::Runs(Some(guest)) => Some((guest, Answer::Ended(status))),
+            Fate::Runs(Some(guest)) => {
+                self.told.push((guest, task, status));
+                Some((guest, Answer::Ended(status)))
+            }
             Fate::Runs(None) | Fate::Ended(_) => {
                 self.fates.insert(task, Fate::Ended(status));
                 None
@@ -149,15 +156,14 @@ impl<G: Copy + PartialEq> Ledger<G> {
         }
     }
 
-    /// The end of a task was told to a guest that has gone: the next one that asks is told.
-    pub fn keep(&mut self, task: u32, status: i32) {
-        self.fates.insert(task, Fate::Ended(status));
-    }
-
-    /// A guest has gone, and waits no more.
-    pub fn left(&mut self, guest: G) {
-        let waits = |fate: &&mut Fate<G>| matches!(fate, Fate::Runs(Some(who)) if *who == guest);
+    /// Guests have gone, and wait no more. Unless they have read their answers, the next one that asks is told.
+    pub fn left(&mut self, is_gone: impl Fn(G) -> bool, has_read: bool) {
+        let waits = |fate: &&mut Fate<G>| matches!(fate, Fate::Runs(Some(who)) if is_gone(*who));
         self.fates.values_mut().filter(waits).for_each(|fate| *fate = Fate::Runs(None));
+        let (gone, told) = std::mem::take(&mut self.told).into_iter().partition(|(who, ..)| is_gone(*who));
+        let (gone, told): (Vec<_>, _) = (gone, told);
+        self.told = told;
+        self.fates.extend(gone.into_iter().filter(|_| !has_read).map(|(_, task, status)| (task, Fate::Ended(status))));
     }
 }
 

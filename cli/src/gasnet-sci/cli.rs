@@ -20,6 +20,7 @@ pub fn command() -> Command {
         .subcommand(tune())
         .subcommand(tree())
         .subcommand(sock())
+        .subcommand(agent())
         .subcommand(
             Command::new("jobs")
                 .about("The jobs on this host: those that were started here, and those of other hosts that have nodes here")
@@ -41,6 +42,26 @@ pub fn command() -> Command {
         // Used by ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
         .subcommand(Command::new("env-table").about("The environment variables as a table in Markdown").hide(true))
+}
+
+fn agent() -> Command {
+    let option = |id: &'static str, value: &'static str| Arg::new(id).long(id).value_name(value);
+    Command::new("agent")
+        .about("A service that starts this user's part of jobs of several hosts on this host, without ssh")
+        .after_help(
+            "Launchers reach it with GASNET_SCI_RSH=standing, or 'standing --listen PORT --secret FILE' with options as here. Both sides \
+             prove that they know the secret, and all that they say is encrypted. Who knows the secret may run programs as this user. \
+             The file of limits may have lines 'listen = ADDRESS:PORT' and 'secret = FILE', too. As a service: systemctl --user enable \
+             --now gasnet-sci-agent.",
+        )
+        .arg(option("listen", "PORT").help("the port, or ADDRESS:PORT, to listen at [default: 29000 + the user's number modulo 1000]"))
+        .arg(option("secret", "FILE").help(
+            "the file of the secret, which only the user may read [default: ~/.config/gasnet-sci/agent.secret]",
+        ))
+        .arg(option("conf", "FILE").help("a file of limits, besides /etc/gasnet-sci/agent.conf (gasnetrun_sci --help)"))
+        .arg(Arg::new("make-secret").long("make-secret").action(ArgAction::SetTrue).help("make the file of the secret, and end"))
+        // Used by gasnetrun_sci.
+        .arg(Arg::new("reach").long("reach").num_args(1..).allow_hyphen_values(true).hide(true))
 }
 
 fn info() -> Command {

@@ -2,6 +2,7 @@
 
 #[cfg(not(feature = "timed"))]
 mod again;
+mod agent;
 mod bench;
 mod cli;
 mod host;
@@ -11,6 +12,10 @@ mod jobs;
 mod man;
 mod network;
 mod page;
+#[path = "../shared/policy.rs"]
+mod policy;
+#[path = "../shared/reach.rs"]
+mod reach;
 #[path = "../shared/registry.rs"]
 mod registry;
 mod report;
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
         Some(("tune", options)) => tune::run(options),
         Some(("tree", options)) => tree::run(options),
         Some(("sock", options)) => sock::run(options.subcommand_matches("run").expect("clap demands it")),
+        Some(("agent", options)) => agent::run(options),
         Some(("jobs", _)) => jobs::list(),
         Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {

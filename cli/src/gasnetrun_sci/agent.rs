@@ -5,6 +5,7 @@
 
 use super::branch;
 use super::cli::NAME;
+use super::director::AGENT;
 use super::part::Part;
 use super::policy::Policy;
 use super::registry::{self, Entry};
@@ -20,7 +21,7 @@ use gasnet_sci::os::{cgroup, host, sys};
 use gasnet_sci::supervise::channel::{self, Channel, Frame, Hello};
 use gasnet_sci::supervise::supervisor::{self, Link};
 use gasnet_sci::supervise::{JobHeader, guard, header, spawn};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -59,10 +60,17 @@ pub fn hello() -> Hello {
     }
 }
 
-/// Runs the agent; returns its exit status. The launcher learns all that matters from the channel.
-pub fn run() -> i32 {
+/// With the arguments of an agent: the file of limits that a standing agent has handed to it, if any.
+pub fn limits(arguments: &[OsString]) -> Option<Option<&str>> {
+    let (first, rest) = arguments.split_first()?;
+    (first == AGENT && rest.len() <= 1).then(|| rest.first().and_then(|file| file.to_str()))
+}
+
+/// Runs the agent; returns its exit status. The launcher learns all that matters from the channel. `limits`: a file of limits, besides
+/// those that other agents read.
+pub fn run(limits: Option<&str>) -> i32 {
     let mut job = None;
-    let status = serve(&mut job).unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
+    let status = serve(&mut job, limits).unwrap_or_else(|problem| Stop::new(1, format!("{NAME}: {problem}")).print());
     match job {
         Some(job) => outlive_launcher(job),
         None => registry::tidy(),
@@ -82,7 +90,7 @@ fn outlive_launcher(job: u64) {
 }
 
 // `job` becomes the number of the job.
-fn serve(job: &mut Option<u64>) -> Result<i32, String> {
+fn serve(job: &mut Option<u64>, limits: Option<&str>) -> Result<i32, String> {
     let text = |error: io::Error| error.to_string();
     spawn::fill_standard_descriptors().map_err(text)?;
     let guard = guard::split(registry::tidy);
@@ -98,7 +106,7 @@ fn serve(job: &mut Option<u64>) -> Result<i32, String> {
     };
     let Some(start) = Start::decode(&body) else { return Err("the launcher's order makes no sense".into()) };
     *job = Some(start.id);
-    match prepare(start) {
+    match prepare(start, limits) {
         Ok(duty) => duty.run(channel, guard),
         Err(stop) => refuse(&mut channel, &stop),
     }
@@ -173,7 +181,7 @@ struct Duty {
 }
 
 // Makes this process what the launcher is: its environment, directory, and what it ignores.
-fn prepare(start: Start) -> Result<Duty, Stop> {
+fn prepare(start: Start, limits: Option<&str>) -> Result<Duty, Stop> {
     adopt_environment(&start.environment);
     // SAFETY: umask touches no memory.
     unsafe { libc::umask(start.umask) };
@@ -194,7 +202,8 @@ fn prepare(start: Start) -> Result<Duty, Stop> {
         cpus: locals.saturating_mul(cpus_each(start.order.bind)),
         program: start.file.display().to_string(),
     };
-    let policy = Policy::read(config.hosts.agent_conf.as_deref()).map_err(|problem| Stop::new(1, problem))?;
+    let policy =
+        Policy::read(&[config.hosts.agent_conf.as_deref(), limits]).map_err(|problem| Stop::new(1, problem))?;
     // With the registration first, of two jobs that come at once one at least sees the other.
     let registered = registry::register(&entry);
     policy.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;

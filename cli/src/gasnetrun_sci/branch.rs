@@ -162,8 +162,7 @@ struct Branch {
 /// process's guard is dead.
 pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>) {
     let inherited = Inherited::now();
-    let hard = inherited.descriptors.1;
-    limit::set_descriptors((hard, hard)); // three for each host; what this process starts gets what it has inherited
+    limit::raise_descriptors(); // three for each host; what this process starts gets what it has inherited
     let (reached, poller) = (Vec::new(), Poller::default());
     let mut branch = Branch { launcher, silence, paused: false, inherited, reached, poller };
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN); // pipes of commands that have ended

@@ -111,7 +111,8 @@ Hosts: without -H and --host they are those of the file that GASNET_SSH_NODEFILE
 file that GASNET_NODEFILE names, or in SSH_SERVERS, unless GASNET_SPAWNFN is L. Without these all nodes run on this host; but
 with -N M, M above 1, under Slurm, PBS or LSF they run on the first M hosts of the job's list. Slots are filled in order;
 without slots, or with -N, the nodes are shared evenly. On each host the launcher starts an agent, this same program at this same path, with GASNET_SCI_RSH (ssh -o BatchMode=yes); nothing listens,
-all goes over stdin and stdout of that command. This host, by its name or as localhost, needs no such command unless
+all goes over stdin and stdout of that command. GASNET_SCI_RSH=standing reaches a service of the user's on each host instead of ssh
+(gasnet-sci agent). This host, by its name or as localhost, needs no such command unless
 GASNET_SCI_RSH is set. The program runs in the same directory and with the same environment on all hosts. Where an agent, a host or the
 network fails, the job ends on all hosts; a host that is silent for GASNET_SCI_LINK_TIMEOUT counts as failed, and so does a launcher
 that SIGSTOP stops for so long. gasnet-sci jobs lists the jobs on a host, gasnet-sci kill ends one.
@@ -123,7 +124,7 @@ position is given twice. 'gasnet-sci place' writes such files. With -t the launc
 
 Limits of a host: /etc/gasnet-sci/agent.conf has lines such as 'users = ann, bob' (who may run nodes for jobs of several hosts), 'jobs =
 4', 'processes = 64' and 'cpus = 32' (the most at a time, for each user; a node counts as a CPU, or as -c K CPUs). The file that
-GASNET_SCI_AGENT_CONF names may set tighter ones. # begins a comment.
+GASNET_SCI_AGENT_CONF names may set tighter ones, and so may that of gasnet-sci agent --conf. # begins a comment.
 
 Addresses: all nodes of a job get the same address-space layout: their programs start without address space layout
 randomisation, so that a pointer to a function or to static data means the same in every node, as runtimes that send

@@ -24,8 +24,10 @@ mod matrix;
 mod options;
 mod part;
 mod place;
+#[path = "../shared/policy.rs"]
 mod policy;
 mod program;
+#[path = "../shared/reach.rs"]
 mod reach;
 #[path = "../shared/registry.rs"]
 mod registry;
@@ -47,8 +49,8 @@ pub extern "C" fn start() -> i32 {
     if arguments.iter().eq(["--man"]) {
         return write_man();
     }
-    if arguments.iter().eq([director::AGENT]) {
-        return agent::run();
+    if let Some(limits) = agent::limits(&arguments) {
+        return agent::run(limits);
     }
     match options::parse(&arguments).and_then(launch::launch) {
         Ok(status) => status,

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 #[path = "../../../testkit/marked.rs"]
-mod marked;
+pub mod marked;
 
 /// The variable with the script for the node program.
 pub const NODE: &str = "SCI_TEST_NODE";
@@ -490,4 +490,14 @@ pub fn write_script(path: &Path, text: &str, mode: u32) -> String {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     path.display().to_string()
+}
+
+/// A process that is killed when it goes out of scope.
+pub struct Killed(pub Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

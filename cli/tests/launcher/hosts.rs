@@ -327,7 +327,7 @@ fn a_job_that_is_stopped_for_long_goes_on() {
 
 // --- jobs and kill -------------------------------------------------------------------------------
 
-fn tool(runtime: &Path, arguments: &[&str]) -> (bool, String) {
+pub fn tool(runtime: &Path, arguments: &[&str]) -> (bool, String) {
     let found = std::process::Command::new(env!("CARGO_BIN_EXE_gasnet-sci"))
         .args(arguments)
         .env("XDG_RUNTIME_DIR", runtime)

@@ -32,15 +32,20 @@ fn what_a_login_shell_prints_does_no_harm() {
     expect_line(&outcome, &["gasnetrun_sci: a: news"]);
 }
 
-#[test]
-fn another_version_is_refused_with_both() {
+/// A script that greets as an agent of another version, and then does something else.
+pub fn old_agent(then: &str) -> String {
     // 38 bytes, kind 1: three versions, two texts, two loads. It stays so in all versions of the channel.
     let word = |n: u8| format!("\\{n:03o}\\000\\000\\000");
     let [lengths, versions] = [[word(38), word(1)], [word(1), word(3)]].map(|words| words.concat());
     let [layout, library, host] = [word(64) + &word(0), word(5) + "0.0.1", word(1) + "b"];
     let hello = format!("\\000GSCIAG\\n{lengths}{versions}{layout}{library}{host}{}{}", word(100), word(0));
-    let far =
-        rsh_script("old", &format!("[ $1 = old ] && {{ printf '{hello}'; exec sleep 1000; }}; shift; exec \"$@\""));
+    format!("#!/bin/sh\nprintf '{hello}'\n{then}\n")
+}
+
+#[test]
+fn another_version_is_refused_with_both() {
+    let old = write_script(&scratch("old-agent").join("agent"), &old_agent("exec sleep 1000"), 0o755);
+    let far = rsh_script("old", &format!("[ $1 = old ] && exec {old}; shift; exec \"$@\""));
     let outcome = run(on(2, &["--host", "new,old"], "join exit:0").with_env("GASNET_SCI_RSH", &far));
     assert_eq!(outcome.status, 1, "{outcome:?}");
     let own = concat!("this launcher is ", env!("CARGO_PKG_VERSION"));

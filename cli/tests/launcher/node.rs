@@ -10,7 +10,6 @@ use gasnet_sci::base::{fatal, log};
 use gasnet_sci::boot::{self, Bootstrap, Joined, Key};
 use gasnet_sci::job::killed::ThisHost;
 use gasnet_sci::job::{self, Phase, exit, signals};
-use gasnet_sci::supervise::tasks::{self, Answer, Request, guest};
 use std::fmt::Write as _;
 use std::io::{PipeWriter, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -52,12 +51,12 @@ extern "C" fn take_over() {
     leave_main(0)
 }
 
-fn rank() -> u32 {
+pub fn rank() -> u32 {
     let handoff = || std::env::var("GASNET_SCI_BOOT").unwrap().split(',').nth(1).unwrap().parse().unwrap();
     JOINED.get().map_or_else(handoff, |joined| joined.boot.rank())
 }
 
-fn joined() -> &'static Joined {
+pub fn joined() -> &'static Joined {
     JOINED.get().unwrap()
 }
 
@@ -85,6 +84,8 @@ fn perform(name: &str, value: &str) {
         "_exit" => unsafe { libc::_exit(number()) },
         "fatal" => job::fatal(format_args!("told")),
         "give_up" => fatal::give_up(format_args!("lost")),
+        // What a node that leaves in order comes to if it finds meanwhile that a peer is lost.
+        "give_up_at_exit" => exit::set_hook(|| fatal::give_up(format_args!("lost"))),
         "advise" => log::advise(value),
         "panic" => panic!("panicked here"),
         "raise" => raise(signal(value)),
@@ -165,9 +166,7 @@ fn print_something(name: &str, value: &str) {
             std::io::stdin().read_to_string(&mut text).unwrap();
             write_whole(format!("{} read {text:?}\n", rank()).as_bytes());
         }
-        "task" => assert_eq!(task("echo out; exit 7", value.parse().unwrap()), 7 << 8),
-        "task_lines" => assert_eq!(task(&format!("seq {value}"), tasks::NEXT), 0),
-        "leave_task" => drop(start_task("sleep 1000", tasks::LEAST)),
+        _ if name.contains("task") => crate::node_tasks::act(name, value),
         "buffer" => {
             let text = std::ffi::CString::new(value).unwrap();
             // SAFETY: a C string and C's stdout.
@@ -185,27 +184,6 @@ fn print_something(name: &str, value: &str) {
         }),
         "dispositions" => dispositions(),
         _ => panic!("unknown operation {name}"),
-    }
-}
-
-// --- tasks ---------------------------------------------------------------------------------------
-
-// Starts a task that runs this line of shell at this place. Returns its number.
-fn start_task(line: &str, place: i32) -> u32 {
-    let arguments = ["sh", "-c", line].map(|word| word.as_bytes().to_vec()).into();
-    let environment = std::env::vars().flat_map(|(name, value)| format!("{name}={value}\0").into_bytes()).collect();
-    let program = guest::program(std::path::Path::new("sh"), arguments, environment).unwrap();
-    match guest::ask(joined().memory.header(), &Request::Start(program, 1, place), || {}).unwrap() {
-        Answer::Started(task) => task,
-        answer => panic!("{answer:?}"),
-    }
-}
-
-// The status with which such a task ends.
-fn task(line: &str, place: i32) -> i32 {
-    match guest::ask(joined().memory.header(), &Request::Await(start_task(line, place)), || {}).unwrap() {
-        Answer::Ended(status) => status,
-        answer => panic!("{answer:?}"),
     }
 }
 
@@ -371,7 +349,7 @@ fn dispositions() {
 
 // --- output --------------------------------------------------------------------------------------
 
-fn write_whole(bytes: &[u8]) {
+pub fn write_whole(bytes: &[u8]) {
     write_to(1, bytes);
 }
 

@@ -63,9 +63,10 @@ fn frame() -> impl Strategy<Value = Frame> {
         (any::<u32>(), bytes()).prop_map(|(host, bytes)| Frame::Said(host, bytes)),
         (any::<u32>(), ".*").prop_map(|(host, how)| Frame::Gone(host, how)),
         (any::<u32>(), bytes()).prop_map(|(rank, bytes)| Frame::Part(rank, bytes)),
-        (any::<u64>(), option::of(any::<u32>().prop_map(Request::Await))).prop_map(|(g, r)| Frame::Request(g, r)),
+        (any::<u64>(), any::<u32>()).prop_map(|(guest, task)| Frame::Request(guest, Request::Await(task))),
+        (any::<u64>(), any::<bool>()).prop_map(|(guest, has_read)| Frame::Left(guest, has_read)),
         (any::<u64>(), bytes(), any::<u32>(), any::<i32>()).prop_map(|(guest, bytes, count, place)| {
-            Frame::Request(guest, Some(Request::Start(program(bytes), count, place)))
+            Frame::Request(guest, Request::Start(program(bytes), count, place))
         }),
         (any::<u64>(), any::<i32>()).prop_map(|(guest, status)| Frame::Answer(guest, Answer::Ended(status))),
         (any::<u32>(), any::<u32>(), bytes()).prop_map(|(first, count, bytes)| Frame::Run(

@@ -39,6 +39,8 @@ pub struct Source {
     /// `None`: the bytes come from another host, or it has ended.
     pub pipe: Option<File>,
     pub is_fed: bool,
+    /// It is a stream of a node.
+    pub is_nodes: bool,
     /// The place of its sink.
     pub sink: usize,
     /// Nothing more comes.
@@ -69,6 +71,7 @@ impl Source {
         Source {
             number,
             is_fed: pipe.is_none(),
+            is_nodes: false,
             pipe,
             sink,
             ended: false,

@@ -8,7 +8,7 @@ const OUT: usize = 0;
 // Nodes of one sink, each with one stream, whose number is the rank.
 fn nodes(count: u32) -> Output {
     let mut output = Output::of(vec![Sink::keeping()], count);
-    (0..count as i32).for_each(|rank| output.add_fed(rank, OUT, String::new(), false, None));
+    (0..count as i32).for_each(|rank| output.add_fed(rank, OUT, String::new(), false, Some("node".into())));
     output
 }
 
@@ -133,6 +133,25 @@ fn a_node_that_prints_in_bulk_or_waits_for_its_turn_is_awaited() {
     for _ in 0..3 {
         assert!(output.is_awaited(), "node 1 has no room until node 0's line has ended");
     }
+}
+
+#[test]
+fn a_task_that_prints_in_bulk_is_not_awaited() {
+    let mut output = nodes(1);
+    output.add_fed(1, OUT, String::new(), false, None);
+    output.feed(1, &[b'x'; BULK]);
+    assert!(!output.is_awaited());
+}
+
+#[test]
+fn streams_of_tasks_take_no_more_memory_than_those_of_nodes() {
+    let (mut output, count) = (nodes(1), 4096);
+    assert_eq!(output.share, SHARE[1]);
+    (1..=count).for_each(|task| output.add_fed(task, OUT, String::new(), false, None));
+    assert!(output.share * (count as usize + 1) <= MEMORY, "{}", output.share);
+    (1..=count).for_each(|task| output.feed(task, b""));
+    output.settle();
+    assert_eq!(output.share, SHARE[1], "they have ended");
 }
 
 #[test]

@@ -203,10 +203,7 @@ impl Supervisor {
             }
             Frame::Kill => conductor::kill(self),
             Frame::Answer(guest, answer) => drop(self.tasks.answer(guest, &answer)),
-            Frame::Run(first, count, program) => {
-                let refusal = self.run_tasks(first, count, &program).err();
-                self.link.iter().for_each(|link| link.send(&Frame::Ran(first, refusal.clone())));
-            }
+            Frame::Run(first, count, program) => self.begin_tasks(first, count, program, None),
             _ => {} // a beat, or what launchers do not say
         }
     }

@@ -15,6 +15,7 @@ impl Supervisor {
     /// Leaves nothing behind: ends processes that nodes started, and writes out the output that is still on its way.
     pub(super) fn clear_up(&mut self) {
         self.tasks.close();
+        self.hear_last_guests();
         let killed = family::kill_all(&self.earlier_children);
         let has_joined = self.header.records().iter().any(|record| record.phase() != Phase::Unborn);
         if killed > 0 && !has_joined && self.header.exit_code().unwrap_or(0) == 0 && self.lead.requested.is_none() {

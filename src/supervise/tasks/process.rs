@@ -4,7 +4,7 @@
 
 use super::{Program, Refusal};
 use crate::base::config::{HANDOFF, PARTS};
-use crate::os::sys;
+use crate::os::{limit, sys};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
@@ -16,27 +16,35 @@ use std::process::{Command, Stdio};
 /// A process that was started: its number, and the ends from which its stdout and stderr are read.
 pub type Started = (i32, [PipeReader; 2]);
 
-/// Starts `count` processes, or none.
+/// Descriptors that tasks leave to the supervisor: for the calls of nodes, and for what it opens meanwhile.
+const SPARE: u64 = 64;
+
+/// Whether this process may have the streams of so many tasks more.
+///
+/// # Errors
+/// It may not. The line names the limit.
+pub fn has_room(count: u32) -> Result<(), Refusal> {
+    let most = limit::raise_descriptors();
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |list| list.count() as u64);
+    let needed = open + u64::from(count) * 2 + SPARE;
+    if needed > most {
+        let line = format!(
+            "the supervisor would need {needed} descriptors with {count} more tasks, the limit is {most} (RLIMIT_NOFILE: ulimit -Hn)"
+        );
+        return Err(Refusal::Resource(line));
+    }
+    Ok(())
+}
+
+/// Starts a process, with this limit on descriptors.
 ///
 /// # Errors
 /// Why not, in a line.
-pub fn start(program: &Program, count: u32) -> Result<Vec<Started>, Refusal> {
-    let mut started: Vec<Started> = Vec::new();
-    for _ in 0..count {
-        match start_one(program) {
-            Ok(one) => started.push(one),
-            Err(error) => {
-                for (pid, _) in &started {
-                    sys::kill(*pid, libc::SIGKILL);
-                }
-                return Err(refusal(program, &error));
-            }
-        }
-    }
-    Ok(started)
+pub fn start(program: &Program, descriptors: (u64, u64)) -> Result<Started, Refusal> {
+    start_one(program, descriptors).map_err(|error| refusal(program, &error))
 }
 
-fn start_one(program: &Program) -> io::Result<Started> {
+fn start_one(program: &Program, descriptors: (u64, u64)) -> io::Result<Started> {
     let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
     let supervisor = sys::pid();
     let mut command = Command::new(text(&program.file));
@@ -56,6 +64,7 @@ fn start_one(program: &Program) -> io::Result<Started> {
     let tie = move || {
         // The supervisor has blocked the signals that it reads from a descriptor.
         sys::SignalSet::new(&[]).apply(libc::SIG_SETMASK);
+        limit::set_descriptors(descriptors);
         sys::signal_at_parents_end(libc::SIGKILL)?;
         match sys::parent_pid() {
             0 => Ok(()), // the parent is in an outer PID namespace

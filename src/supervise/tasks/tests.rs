@@ -1,7 +1,40 @@
 //! The ledger of tasks, and messages on the connection of a guest.
 
-use super::desk::{framed, message};
+use super::desk::{Desk, Heard, framed, message};
 use super::*;
+use crate::os::sys;
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+
+fn heard(desk: &mut Desk) -> Vec<Heard> {
+    let mut set = Vec::new();
+    desk.interests(&mut set);
+    sys::poll(&mut set, None).unwrap();
+    desk.serve(&set)
+}
+
+/// Of a guest that goes the desk knows whether it has read its answer: else the end of a task would be lost with it.
+#[test]
+fn a_guest_that_goes_without_reading_its_answer_has_not_heard_it() {
+    let address = SocketAddr::from_abstract_name(format!("gasnet-sci-desk-{}", sys::pid())).unwrap();
+    let mut desk = Desk::at(&address).unwrap();
+    for (is_answered, reads) in [(true, true), (true, false), (false, false)] {
+        let mut guest = UnixStream::connect_addr(&address).unwrap();
+        guest.write_all(&framed(&Request::Await(1))).unwrap();
+        assert!(heard(&mut desk).is_empty(), "it is only let in");
+        let Heard::Request(number, Request::Await(1)) = heard(&mut desk)[0] else { panic!() };
+        assert!(!is_answered || desk.answer(number, &Answer::Ended(7)));
+        if reads {
+            let mut bytes = [0; 64];
+            let got = guest.read(&mut bytes).unwrap();
+            assert_eq!(message(&bytes[..got]), Ok(Some(Answer::Ended(7))));
+        }
+        drop(guest);
+        let all = heard(&mut desk);
+        assert!(matches!(all[..], [Heard::Left(who, has_read)] if who == number && has_read == reads));
+    }
+}
 
 fn refused(answer: Option<Answer>) -> bool {
     matches!(answer, Some(Answer::Refused(Refusal::Argument(_))))
@@ -27,13 +60,15 @@ fn a_guest_that_has_gone_leaves_the_end_to_others() {
     let mut ledger: Ledger<u8> = Ledger::new();
     assert_eq!(ledger.admit(1), Ok(0));
     assert_eq!(ledger.wait(0, 7), None);
-    ledger.left(8);
+    ledger.left(|who| who == 8, false);
     assert!(refused(ledger.wait(0, 8)));
-    ledger.left(7);
+    ledger.left(|who| who == 7, false);
     assert_eq!(ledger.ended(0, 1), None);
     assert_eq!(ledger.wait(0, 8), Some(Answer::Ended(1)));
-    ledger.keep(0, 1); // 8 had gone before it could be told
+    ledger.left(|who| who == 8, false); // it had gone before it read that
     assert_eq!(ledger.wait(0, 9), Some(Answer::Ended(1)));
+    ledger.left(|who| who == 9, true);
+    assert!(refused(ledger.wait(0, 7)), "told before");
 }
 
 #[test]

@@ -157,6 +157,9 @@ impl Director {
                 self.matrix.iter_mut().for_each(|matrix| matrix.bring(rank, &bytes));
             }
             (Frame::Request(guest, request), State::Running) => self.requested(at, guest, request),
+            (Frame::Left(guest, has_read), State::Running) => {
+                self.tasks.ledger.left(|who| who == (at, guest), has_read);
+            }
             (Frame::Ran(first, refusal), State::Running) if self.tasks.is_at(at, first) => self.ran(first, refusal),
             (Frame::Finished(task, status), State::Running) if self.tasks.is_at(at, task) => {
                 self.finished(task, status)

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// The argument that makes this program an agent.
 pub const AGENT: &str = "--agent";
+/// The word for the command that reaches a standing agent. Options of that command may follow.
+const STANDING: &str = "standing";
 
 /// How agents are started.
 pub struct Command {
@@ -50,7 +52,13 @@ impl Command {
         if descriptors.0 < needed {
             limit::set_descriptors((needed, hard));
         }
-        let (reach, own_too) = (config.hosts.reach(), config.hosts.rsh.is_some());
+        let mut reach = config.hosts.reach();
+        if reach.first().is_some_and(|word| word == STANDING) {
+            let command = launcher.with_file_name("gasnet-sci").to_string_lossy().into_owned();
+            reach.splice(..1, [command, "agent".into()]);
+            reach.push("--reach".into());
+        }
+        let own_too = config.hosts.rsh.is_some();
         Ok(Command { reach, own_too, launcher: launcher.into(), inherited })
     }
 

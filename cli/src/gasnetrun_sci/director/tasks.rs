@@ -8,16 +8,12 @@ use gasnet_sci::supervise::outlet::Outlet;
 use gasnet_sci::supervise::tasks::{self, Answer, LEAST, NEXT, Program, Refusal, Request};
 
 impl Director {
-    /// A node asks for something; nothing: it has gone.
-    pub(super) fn requested(&mut self, at: usize, guest: u64, request: Option<Request>) {
+    /// A node asks for something.
+    pub(super) fn requested(&mut self, at: usize, guest: u64, request: Request) {
         let guest = (at, guest);
         let answer = match request {
-            None => {
-                self.tasks.ledger.left(guest);
-                None
-            }
-            Some(Request::Await(task)) => self.tasks.ledger.wait(task, guest),
-            Some(Request::Start(program, count, place)) => {
+            Request::Await(task) => self.tasks.ledger.wait(task, guest),
+            Request::Start(program, count, place) => {
                 self.start_tasks(guest, program, count, place).err().map(Answer::Refused)
             }
         };
@@ -83,6 +79,7 @@ impl Director {
 
     /// The nodes of a host have ended, and with them all that ran there.
     pub(super) fn tasks_ended_with(&mut self, at: usize) {
+        self.tasks.ledger.left(|(home, _)| home == at, false);
         let begun: Vec<u32> =
             self.tasks.under_way.keys().copied().filter(|first| self.tasks.is_at(at, *first)).collect();
         for first in begun {

@@ -28,8 +28,9 @@ fn congestion(text: &str) -> Option<Congestion> {
 pub(super) const VARS: &[Var] = &[
     row! { "GASNET_SCI_RSH", "ssh -o BatchMode=yes",
     "the command with which gasnetrun_sci starts its agent on a host; the host and the agent's command line follow it. If it is \
-      set, this host is reached by it too",
-    "a command, words separated by blanks",
+      set, this host is reached by it too. standing: by standing agents, gasnet-sci agent, whose options --listen PORT and \
+      --secret FILE may follow",
+    "a command, words separated by blanks, or standing",
     |c, v| put(&mut c.hosts.rsh, Some(v.trim()).filter(|v| !v.is_empty()).map(|v| Some(v.to_string()))) },
     row! { "GASNET_SSH_CMD", "ssh",
     "the same command as other launchers of the family take it; used if GASNET_SCI_RSH is not set. ssh gets -o BatchMode=yes",

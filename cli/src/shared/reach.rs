@@ -1,6 +1,7 @@
-//! A command that reaches a host: how the launcher and its branches start one, and how it ended.
+//! A command that reaches a host, or an agent: how the launcher, its branches and standing agents start one, and how it ended.
 
 #![allow(unsafe_code)] // processes
+#![allow(dead_code)] // each command uses a part
 
 use gasnet_sci::os::{limit, sys};
 use gasnet_sci::supervise::signals::signal_name;

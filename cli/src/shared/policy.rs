@@ -1,9 +1,12 @@
-//! What an administrator, or the user, allows jobs of several hosts on a host: `agent.conf`.
+//! What an administrator, or the user, allows jobs of several hosts on a host: `agent.conf`. A standing agent also reads there where it
+//! listens.
+
+#![allow(dead_code)] // each command uses a part
 
 use super::registry::{Entry, Found};
 use gasnet_sci::base::config::AGENT_CONF;
 use gasnet_sci::os::{host, sys};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What `agent.conf` and a second file of the user's allow, each limit with the name of the file that it comes from. The agent of a host
 /// reads it before it starts nodes, and checks the job beside the others on that host.
@@ -14,14 +17,18 @@ pub struct Policy {
     jobs: Option<(u32, String)>,
     processes: Option<(u32, String)>,
     cpus: Option<(u32, String)>,
+    /// Where a standing agent listens, and the file of its secret. The last file counts.
+    pub listen: Option<String>,
+    /// See `listen`.
+    pub secret: Option<PathBuf>,
 }
 
 impl Policy {
-    /// Reads the administrator's file, if there is one, and `second`, which must exist. Of two limits the tighter one counts.
-    pub fn read(second: Option<&str>) -> Result<Policy, String> {
+    /// Reads the administrator's file, if there is one, and `others`, which must exist. Of two limits the tighter one counts.
+    pub fn read(others: &[Option<&str>]) -> Result<Policy, String> {
         let mut limits = Policy::default();
-        for (file, must_exist) in [(Some(AGENT_CONF), false), (second, true)] {
-            let Some(file) = file else { continue };
+        let others = others.iter().flatten().map(|file| (*file, true));
+        for (file, must_exist) in [(AGENT_CONF, false)].into_iter().chain(others) {
             match std::fs::read_to_string(Path::new(file)) {
                 Ok(text) => limits.add(&text, file)?,
                 Err(error) if must_exist || error.kind() != std::io::ErrorKind::NotFound => {
@@ -42,21 +49,27 @@ impl Policy {
             let problem = |what: &str| format!("{file}, line {number}: {what}: '{line}'");
             let (name, value) = line.split_once('=').ok_or_else(|| problem("it is no 'name = value'"))?;
             let (name, value) = (name.trim(), value.trim());
-            if name == "users" {
-                let words = value.split([',', ' ']).filter(|word| !word.is_empty()).map(String::from);
-                self.users.push((words.collect(), file.into()));
-                continue;
+            let words = value.split([',', ' ']).filter(|word| !word.is_empty()).map(String::from);
+            match name {
+                "users" => self.users.push((words.collect(), file.into())),
+                "listen" => self.listen = Some(value.into()),
+                "secret" => self.secret = Some(value.into()),
+                _ => self.limit(name, value, file).map_err(problem)?,
             }
-            let limit = value.parse().map_err(|_| problem("the value is no number"))?;
-            let place = match name {
-                "jobs" => &mut self.jobs,
-                "processes" => &mut self.processes,
-                "cpus" => &mut self.cpus,
-                _ => return Err(problem("the name is none of users, jobs, processes and cpus")),
-            };
-            if place.as_ref().is_none_or(|(known, _)| limit < *known) {
-                *place = Some((limit, file.into()));
-            }
+        }
+        Ok(())
+    }
+
+    fn limit(&mut self, name: &str, value: &str, file: &str) -> Result<(), &'static str> {
+        let limit = value.parse().map_err(|_| "the value is no number")?;
+        let place = match name {
+            "jobs" => &mut self.jobs,
+            "processes" => &mut self.processes,
+            "cpus" => &mut self.cpus,
+            _ => return Err("the name is none of users, jobs, processes, cpus, listen and secret"),
+        };
+        if place.as_ref().is_none_or(|(known, _)| limit < *known) {
+            *place = Some((limit, file.into()));
         }
         Ok(())
     }
@@ -129,6 +142,6 @@ mod tests {
         for (text, part) in [("\njobs", "file, line 2"), ("jobs = x", "no number"), ("job = 1", "none of users")] {
             assert!(limits(text).unwrap_err().contains(part), "{text}");
         }
-        assert!(Policy::read(Some("/nonsuch")).unwrap_err().contains("/nonsuch"));
+        assert!(Policy::read(&[None, Some("/nonsuch")]).unwrap_err().contains("/nonsuch"));
     }
 }
