@@ -124,7 +124,7 @@ pub fn unsent(fd: BorrowedFd<'_>) -> usize {
     queued(fd, SIOCOUTQNSD)
 }
 
-/// Bytes that this socket was given and that the peer's system has not acknowledged yet.
+/// Bytes that this socket was given and that the peer's system has not acknowledged yet; of datagrams: that have not left this host.
 pub fn unacknowledged(fd: BorrowedFd<'_>) -> usize {
     queued(fd, libc::TIOCOUTQ)
 }

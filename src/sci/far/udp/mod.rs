@@ -7,12 +7,12 @@
 //! | `head`, `datagram` | the head of a datagram, and one that is to be sent |
 //! | `pace` | round trips and congestion |
 //! | `size` | how long datagrams may be |
-//! | `outbox`, `inbox` | the sending and the receiving half |
+//! | `packet`, `outbox`, `inbox` | the sending and the receiving half |
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
 //! | `peer`, `contact` | a peer, its addresses, which is tried when |
-//! | `burst` | how many packets go at a time |
+//! | `burst`, `spread` | how many packets go at a time, and when |
 //! | `batch`, `sending`, `receiving` | datagrams that leave in one call, and what has come |
 //! | `direct` | sockets of the peers with which this node talks most |
 //! | `faults` | what goes wrong on wish, for tests |
@@ -41,11 +41,13 @@ pub mod link;
 pub mod mode;
 pub mod outbox;
 pub mod pace;
+mod packet;
 mod peer;
 pub mod pipe;
 mod receiving;
 mod sending;
 pub mod size;
+mod spread;
 #[cfg(all(test, not(loom)))]
 mod tests;
 #[cfg(all(test, not(loom)))]

@@ -5,7 +5,7 @@
 use super::Udp;
 use super::batch::Batch;
 use super::peer::{Path, Peer};
-use crate::os::{sys, udp};
+use crate::os::{net, sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
 use std::io::{self, IoSlice};
@@ -16,7 +16,8 @@ impl Udp {
     /// All datagrams that go now (rule 2). The caller has the link locked, so no packet leaves it before its bytes have gone.
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), refusal, .. } = peer else { return };
-        link.pipe().begin(now);
+        // Bytes of a socket that have not left this host; a peer without one of its own shares it with others.
+        link.pipe().begin(now, || net::unacknowledged(self.socket_of(path.socket, path).0.as_fd()));
         let Some(mut datagram) = link.pipe().next(now) else { return };
         let mut batch = self.batches.lock().pop().unwrap_or_default();
         loop {
@@ -39,6 +40,12 @@ impl Udp {
         self.put_out(path.socket, path, &mut batch, refusal, now);
         self.batches.lock().push(batch);
         self.count(peer);
+    }
+
+    /// What goes from there goes by this socket. True: it is the peer's own, and connected.
+    fn socket_of(&self, from: usize, path: &Path) -> (&UdpSocket, bool) {
+        let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
+        (direct.map_or_else(|| self.socket(from), |made| &made.socket), direct.is_some())
     }
 
     /// The sockets have numbers, and behind them those beside them, whose datagrams nobody cuts.
@@ -66,9 +73,9 @@ impl Udp {
     }
 
     fn put_out_all(&self, from: usize, path: &Path, batch: &Batch) -> io::Result<()> {
-        let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
-        let there = direct.is_none().then(|| SockAddr::from(path.at));
-        let (socket, to) = (direct.map_or(self.socket(from), |made| &made.socket), there.as_ref());
+        let (socket, is_direct) = self.socket_of(from, path);
+        let there = (!is_direct).then(|| SockAddr::from(path.at));
+        let to = there.as_ref();
         let segment = (batch.count > 1).then_some(batch.each as u16);
         let result = put_out(socket, to, &batch.parts(), segment);
         if result.is_ok() || segment.is_none() {
