@@ -54,7 +54,7 @@ mod tests;
 mod tests_of_wire;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, enter};
+use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -123,6 +123,8 @@ pub struct Udp {
     silence: Duration,
     contact: Duration,
     faults: Option<Mutex<Faults>>,
+    /// A thread leaves the job, and waits for no lock.
+    is_leaving: AtomicBool,
 }
 
 impl Udp {
@@ -167,6 +169,7 @@ impl Udp {
             silence: SILENCE,
             contact: CONTACT,
             faults: None,
+            is_leaving: AtomicBool::new(false),
         })
     }
 
@@ -205,12 +208,26 @@ impl Udp {
     }
 
     fn peer(&self, rank: u32) -> &Mutex<Peer> {
-        self.peers[rank as usize].get_or_init(|| Box::new(Mutex::new(self.make(rank))))
+        let place = &self.peers[rank as usize];
+        place.get().unwrap_or_else(|| {
+            let made = Box::new(Mutex::new(self.make(rank))); // not in there: see `enter`
+            place.get_or_init(|| made)
+        })
+    }
+
+    /// What one thread at a time has. `None`: a thread leaves the job. It may be a signal handler that has interrupted its own work, so that
+    /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
+    fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
+        match self.is_leaving.load(Ordering::Relaxed) {
+            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
+            false => Some(lock.lock()),
+        }
     }
 
     /// Does something with the link to a peer, and sends what that makes.
     fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> T) -> Result<T, Lost> {
-        let mut peer = self.peer(rank).lock();
+        let entered = self.enter(self.peer(rank), OTHERS);
+        let Some(mut peer) = entered else { return Err(Lost("this node leaves the job".into())) };
         if peer.link.has_left() {
             return Err(Lost("it has left the job".into()));
         }
@@ -250,7 +267,7 @@ impl Udp {
     /// The link to a peer is gone.
     fn report(&self, rank: u32, why: String) -> Lost {
         let lost = Lost(why);
-        self.losses.lock().push((rank, lost.clone()));
+        self.enter(&self.losses, Duration::ZERO).into_iter().for_each(|mut losses| losses.push((rank, lost.clone())));
         lost
     }
 
@@ -263,8 +280,7 @@ impl Udp {
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
         self.send_late();
         for (rank, peer) in (0..).zip(&self.peers) {
-            let Some(peer) = peer.get() else { continue };
-            let mut peer = peer.lock();
+            let Some(mut peer) = peer.get().and_then(|peer| self.enter(peer, Duration::ZERO)) else { continue };
             let now = self.now();
             if peer.lost.is_some() || peer.link.has_left() {
                 continue;
@@ -278,7 +294,8 @@ impl Udp {
     }
 
     fn report_losses(&self, sink: &dyn Sink) {
-        let losses = std::mem::take(&mut *self.losses.lock());
+        let losses =
+            self.enter(&self.losses, Duration::ZERO).map(|mut losses| std::mem::take(&mut *losses)).unwrap_or_default();
         losses.iter().for_each(|(rank, why)| sink.lost(*rank, why));
     }
 
@@ -365,17 +382,25 @@ impl Wire for Udp {
         self.busy.load(Ordering::Relaxed) != 0 // Relaxed: a hint
     }
 
+    fn begins_to_leave(&self) -> bool {
+        self.is_leaving.store(true, Ordering::Relaxed); // Relaxed: see `enter`
+        true
+    }
+
     fn leave(&self, sink: &dyn Sink, time: Duration) {
+        self.begins_to_leave();
         let end = Instant::now() + time;
-        let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
-        for (rank, _) in known() {
-            let _ = self.with(rank, Link::say_goodbye); // a link that is lost needs none
-        }
+        let known = (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
+        let mut open: Vec<_> = known.filter(|(rank, _)| self.with(*rank, Link::say_goodbye).is_ok()).collect();
         let is_open = |peer: &Mutex<Peer>| {
-            let peer = peer.lock();
-            peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear()
+            let peer = self.enter(peer, OTHERS);
+            peer.is_some_and(|peer| peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear())
         };
-        while known().any(|(_, peer)| is_open(peer)) && Instant::now() < end {
+        loop {
+            open.retain(|(_, peer)| is_open(peer));
+            if open.is_empty() || Instant::now() >= end {
+                return;
+            }
             if !self.progress(sink, true) {
                 sys::nap(Duration::from_micros(50));
             }
