@@ -7,13 +7,24 @@
 use libc::c_int;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use sha2::{Digest, Sha256};
 use std::ffi::CStr;
 use std::io::{self, Error};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net as unix;
 use std::ptr;
 use std::time::Duration;
+
+/// The address of a socket without a file, which only those can compute who know `secret`. Everybody can see it (`/proc/net/unix`), and learns
+/// nothing of the secret. `what` and `number` tell the sockets of one secret apart.
+pub fn hidden_address(what: &str, secret: u64, number: u64) -> io::Result<unix::SocketAddr> {
+    let hash = Sha256::new().chain_update(secret.to_le_bytes()).chain_update(what).chain_update(number.to_le_bytes());
+    let hash: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    unix::SocketAddr::from_abstract_name(format!("gasnet-sci-{what}-{hash}"))
+}
 
 /// The process that made the other end of a socket of this host.
 pub fn peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
@@ -124,7 +135,7 @@ pub fn unsent(fd: BorrowedFd<'_>) -> usize {
     queued(fd, SIOCOUTQNSD)
 }
 
-/// Bytes that this socket was given and that the peer's system has not acknowledged yet.
+/// Bytes that this socket was given and that the peer's system has not acknowledged yet; of datagrams: that have not left this host.
 pub fn unacknowledged(fd: BorrowedFd<'_>) -> usize {
     queued(fd, libc::TIOCOUTQ)
 }
@@ -253,6 +264,26 @@ mod tests {
     use std::io::Write;
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_hidden_address_holds_no_part_of_its_secret_and_is_anothers_for_each_socket() {
+        let secret: u64 = 0x0123_4567_89ab_cdef;
+        let name = |what, secret, number| {
+            let address = hidden_address(what, secret, number).unwrap();
+            String::from_utf8(address.as_abstract_name().unwrap().to_vec()).unwrap()
+        };
+        let shown = name("door", secret, 1);
+        for part in [secret.to_string(), format!("{secret:016x}"), format!("{:016x}", secret.swap_bytes())] {
+            assert!(
+                part.as_bytes().windows(4).all(|four| !shown.as_bytes().windows(4).any(|there| there == four)),
+                "{shown}"
+            );
+        }
+        assert_eq!(shown, name("door", secret, 1));
+        for other in [name("door", secret, 2), name("door", secret + 1, 1), name("task", secret, 1)] {
+            assert!(shown[16..] != other[16..], "{other}");
+        }
+    }
 
     #[test]
     fn what_happens_is_told_with_its_key() {

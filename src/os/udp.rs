@@ -132,8 +132,7 @@ fn sent(call: impl Fn() -> isize) -> io::Result<bool> {
         let sent = call();
         match Error::last_os_error() {
             _ if sent >= 0 => return Ok(true),
-            // The latter is told of an earlier datagram, by a connected socket, once: nobody was there.
-            error if [ErrorKind::Interrupted, ErrorKind::ConnectionRefused].contains(&error.kind()) => {}
+            error if was_told(error.kind()) => {} // see `taken`
             error if error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS) => {
                 return Ok(false);
             }
@@ -152,11 +151,28 @@ pub struct Came {
     pub each: usize,
 }
 
+/// Takes what has come first by `call`, which says how many bytes that are. `None`: nothing has come.
+fn taken(call: impl Fn() -> isize) -> Option<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(len) => return Some(len),
+            // A connected socket tells of an earlier datagram once, whatever has come behind: nobody was there.
+            Err(_) if !was_told(Error::last_os_error().kind()) => return None,
+            Err(_) => {}
+        }
+    }
+}
+
+/// A call has only told of something else, and is made again.
+fn was_told(error: ErrorKind) -> bool {
+    [ErrorKind::Interrupted, ErrorKind::ConnectionRefused].contains(&error)
+}
+
 /// Takes the datagram that has come first, of a socket that does not put them together. Returns its bytes.
 pub fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Option<usize> {
+    let (fd, at, len) = (socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len());
     // SAFETY: the room is as long as the call is told.
-    let len = unsafe { libc::recv(socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), libc::MSG_DONTWAIT) };
-    usize::try_from(len).ok()
+    taken(|| unsafe { libc::recv(fd, at, len, libc::MSG_DONTWAIT) })
 }
 
 /// Takes what has come first. `None`: nothing has.
@@ -170,9 +186,9 @@ pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> Option<Came> {
     let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
     message.msg_name = storage.as_mut_ptr().cast();
     message.msg_namelen = size_of::<libc::sockaddr_storage>() as u32;
+    let to = &raw mut message;
     // SAFETY: everything that the message points to lives until the call returns, and is as long as it says.
-    let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
-    let len = usize::try_from(len).ok()?;
+    let len = taken(|| unsafe { libc::recvmsg(socket.as_raw_fd(), to, libc::MSG_DONTWAIT) })?;
     // The socket asks for one thing of the kind alone.
     let is_cut = message.msg_controllen > 0
         && (control.head.cmsg_level, control.head.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
@@ -188,6 +204,25 @@ pub fn receive(socket: &UdpSocket, into: &mut [u8]) -> Option<Came> {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    /// The peer is not there yet when something is sent, and its host says so. What it sends then is found at once.
+    #[test]
+    fn an_error_that_is_told_hides_nothing_that_has_come() {
+        for is_alone in [false, true] {
+            let [one, two] = [0; 2].map(|_| bind("127.0.0.1:0".parse().unwrap(), 1 << 16).unwrap());
+            let (here, there) = (one.local_addr().unwrap(), two.local_addr().unwrap());
+            drop(two);
+            one.connect(there).unwrap();
+            assert!(send(&one, None, &[IoSlice::new(b"too early")], None).unwrap());
+            let two = bind(there, 1 << 16).unwrap();
+            assert!(send(&two, Some(&here.into()), &[IoSlice::new(b"here")], None).unwrap());
+            sys::await_readable(&[one.as_raw_fd()], Duration::from_secs(60));
+            let mut room = [0; 100];
+            let len =
+                if is_alone { receive_one(&one, &mut room) } else { receive(&one, &mut room).map(|came| came.len) };
+            assert_eq!((len, &room[..4]), (Some(4), &b"here"[..]));
+        }
+    }
 
     #[test]
     fn datagrams_that_go_in_one_call_come_with_their_sizes() {

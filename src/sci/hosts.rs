@@ -19,9 +19,8 @@ use super::window::page_size;
 use super::{
     Adapter, Effort, JobAdapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId,
 };
-use crate::os::sys;
+use crate::os::{net, sys};
 use std::os::fd::AsRawFd;
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::time::Duration;
@@ -341,7 +340,7 @@ impl Doors {
     }
 
     fn name(cookie: u64, node: NodeId) -> std::io::Result<SocketAddr> {
-        SocketAddr::from_abstract_name(format!("gasnet-sci-{cookie:016x}-{}", node.0))
+        net::hidden_address("door", cookie, node.0.into())
     }
 
     /// A knock that finds the door closed, or many knocks before, wakes a node that is about to wake up anyway.

@@ -23,8 +23,10 @@ pub mod sci {
             pub mod mode;
             pub mod outbox;
             pub mod pace;
+            pub(crate) mod packet;
             pub mod pipe;
             pub mod size;
+            mod spread;
             #[cfg(test)]
             mod tests;
         }

@@ -11,7 +11,6 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn address(cookie: u64) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("gasnet-sci.{cookie:016x}"))
+    net::hidden_address("memory", cookie, 0)
 }
 
 /// The socket of the process that has the descriptor.

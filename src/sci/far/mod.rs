@@ -56,7 +56,7 @@ use quiet::Quiet;
 use record::Kind;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use wire::{AREAS, HEAP, Lost, SEGMENT, Sink, Wire, area_of, offset_in};
+use wire::{AREAS, HEAP, Lost, OTHERS, SEGMENT, Sink, Wire, area_of, offset_in};
 
 /// Looks in vain after which the network is quiet: about 0.2 ms, more than a round trip takes.
 const WARM: u32 = 1024;
@@ -426,8 +426,9 @@ impl Far {
 
     /// This node leaves in good order: what was stored reaches the peers, if they take it within `time`.
     pub fn leave(&self, time: Duration) {
-        let end = Instant::now() + time;
-        while !self.flush_all() && Instant::now() < end {
+        let (begin, end) = (Instant::now(), Instant::now() + time);
+        // Half of the time: this thread may have a stage, as the wire may be at work on it (`Wire::begins_to_leave`).
+        while self.wire.begins_to_leave() && !self.flush_all() && begin.elapsed() < time / 2 {
             self.wire.progress(&FarSink(self), true);
             spin_loop();
         }
@@ -461,7 +462,9 @@ impl Sink for FarSink<'_> {
     }
 
     fn lost(&self, peer: u32, why: &Lost) {
-        self.0.gone.lock().push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
+        // Who leaves may have interrupted itself there, and needs no losses.
+        let Some(mut gone) = self.0.gone.try_lock_for(OTHERS) else { return };
+        gone.push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
         self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
     }
 

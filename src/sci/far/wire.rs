@@ -66,6 +66,9 @@ pub type Done = Option<Counter>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost(pub String);
 
+/// Who leaves the job waits for locks that others have, who give them back sooner; for his own he would wait forever.
+pub const OTHERS: Duration = Duration::from_millis(50);
+
 /// What one thread at a time has. `None`: another thread has it. A `thorough` caller would sleep next, on a descriptor that may be readable as
 /// long as that thread has not come to look, which needs this caller's core perhaps. So the caller gives it away. Without that, puts of 64 KiB
 /// beside the helping thread on the same core stood still for 3 to 8 ms at a time (EPYC VM, 2026-11).
@@ -135,6 +138,12 @@ pub trait Wire: Send + Sync {
 
     /// As [`Wire::post`]. A write to the same peer follows at once, with which the frame may go.
     fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost>;
+
+    /// This thread leaves the job, and must not wait for a lock that it has: it may be a signal handler that has interrupted its own work
+    /// here. False: it has done so, and only [`Wire::leave`] may be called.
+    fn begins_to_leave(&self) -> bool {
+        true
+    }
 
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, sink: &dyn Sink, time: Duration);

@@ -8,18 +8,14 @@ use crate::os::{net, sys};
 use crate::supervise::channel::{LONGEST, read};
 use crate::supervise::header::JobHeader;
 use libc::pollfd;
-use sha2::{Digest, Sha256};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// The address of the supervisor of this host. Everybody can see it, so that it must not tell the job's cookie.
+/// The address of the supervisor of this host.
 pub(super) fn address(header: &JobHeader) -> io::Result<SocketAddr> {
-    let secret = [&header.cookie().to_le_bytes()[..], b"tasks", &header.host().to_le_bytes()].concat();
-    let hash = Sha256::digest(secret).iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-    SocketAddr::from_abstract_name(format!("gasnet-sci-tasks-{hash}"))
+    net::hidden_address("tasks", header.cookie(), header.host().into())
 }
 
 /// A message in its form on the connection.

@@ -33,7 +33,7 @@ mod wakeup;
 
 pub use hardware::has_rdma_hardware;
 
-use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable, enter};
+use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
@@ -276,10 +276,14 @@ impl Wire for OfiWire {
         came
     }
 
+    fn begins_to_leave(&self) -> bool {
+        self.engine.try_lock_for(OTHERS).is_some() && self.kept_back.try_lock_for(OTHERS).is_some()
+    }
+
     fn leave(&self, _: &dyn Sink, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
-            let mut engine = self.engine.lock();
+            let Some(mut engine) = self.engine.try_lock_until(end) else { return };
             engine.pump();
             engine.advance();
             if !engine.is_sending() {

@@ -36,7 +36,7 @@ mod stream;
 mod tests;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable, enter};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
@@ -425,6 +425,15 @@ impl Wire for Tcp {
         self.busy.load(Ordering::Relaxed) != 0 || self.kept.load(Ordering::Relaxed) // Relaxed, both: hints
     }
 
+    fn begins_to_leave(&self) -> bool {
+        fn is_free<T>(lock: &Mutex<T>) -> bool {
+            lock.try_lock_for(OTHERS).is_some()
+        }
+        let mut known = self.peers.iter().filter_map(|peer| peer.get());
+        let lists = is_free(&self.newcomers) && is_free(&self.losses) && is_free(&self.told) && is_free(&self.who);
+        lists && is_free(&self.receiving) && known.all(|peer| is_free(&peer.contact) && is_free(&peer.link))
+    }
+
     fn leave(&self, sink: &dyn Sink, time: Duration) {
         let end = Instant::now() + time;
         let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
@@ -433,15 +442,16 @@ impl Wire for Tcp {
             let link = peer.link.lock();
             is_begun && link.socket().is_none() && link.has_unsent()
         };
-        while known().any(|(_, peer)| is_waiting(peer)) && Instant::now() < end {
+        while self.begins_to_leave() && known().any(|(_, peer)| is_waiting(peer)) && Instant::now() < end {
             if !self.progress(sink, true) {
                 sys::nap(Duration::from_micros(50));
             }
         }
-        let mut open: Vec<(u32, &Peer)> =
-            known().filter(|(_, peer)| matches!(*peer.contact.lock(), Contact::Made)).map(|(r, p)| (r, &**p)).collect();
+        let is_made =
+            |peer: &Peer| peer.contact.try_lock_for(OTHERS).is_some_and(|contact| matches!(*contact, Contact::Made));
+        let mut open: Vec<(u32, &Peer)> = known().filter(|(_, peer)| is_made(peer)).map(|(r, p)| (r, &**p)).collect();
         for (_, peer) in &open {
-            if let Some(mut link) = peer.link.try_lock_until(end)
+            if let Some(mut link) = peer.link.try_lock_for(OTHERS)
                 && link.socket().is_some()
             {
                 let _ = link.say_goodbye(); // a link that fails now is as gone as one that ends
@@ -449,7 +459,7 @@ impl Wire for Tcp {
         }
         loop {
             open.retain(|(_, peer)| {
-                let Some(mut link) = peer.link.try_lock_until(end) else { return false };
+                let Some(mut link) = peer.link.try_lock_for(OTHERS) else { return false };
                 let sent = link.unclog();
                 let waits = link.socket().is_some_and(|socket| tcp::is_under_way(socket.as_fd()));
                 sent.is_ok() && (link.has_unsent() || waits)

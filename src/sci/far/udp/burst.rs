@@ -23,15 +23,15 @@ pub struct Burst {
     together: u32,
     /// There was no room for what waits.
     is_full: bool,
-    /// New packets that may go now, and since when those wait that may not; 0: none does.
+    /// New packets that may go now, and until when those wait that may not; 0: none does.
     allowed: u32,
-    since: u64,
+    until: u64,
 }
 
 impl Burst {
     /// Of packets of `most` bytes.
     pub fn of(most: usize) -> Burst {
-        Burst { together: (TOGETHER / (most + HEAD)) as u32, is_full: false, allowed: u32::MAX, since: 0 }
+        Burst { together: (TOGETHER / (most + HEAD)) as u32, is_full: false, allowed: u32::MAX, until: 0 }
     }
 
     /// Full packets have so many bytes from now on.
@@ -52,19 +52,24 @@ impl Burst {
     /// `waiting` packets would go now, of a flood. Those that fill no call wait for others.
     pub fn begin(&mut self, now: u64, waiting: u32) {
         let rest = waiting % self.together.max(1);
-        if rest == 0 || self.since != 0 && now >= self.since + LINGER {
-            self.since = 0;
+        if rest == 0 || self.until != 0 && now >= self.until {
+            self.until = 0;
             return;
         }
         self.allowed = waiting - rest;
-        if self.allowed > 0 || self.since == 0 {
-            self.since = now.max(1);
+        if self.allowed > 0 || self.until == 0 {
+            self.until = now + LINGER;
         }
+    }
+
+    /// So many packets may go, and others wait until these have left this host.
+    pub fn hold(&mut self, now: u64, room: u32) {
+        (self.allowed, self.until) = (room, now + AT_ONCE);
     }
 
     /// When those go that wait for others.
     pub fn until(&self) -> Option<u64> {
-        (self.since != 0).then_some(self.since + LINGER)
+        (self.until != 0).then_some(self.until)
     }
 
     /// A packet goes.

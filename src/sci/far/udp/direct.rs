@@ -69,6 +69,8 @@ pub(super) struct Taking {
 impl Taking {
     /// Takes what has come first.
     pub(super) fn receive(&mut self, made: &Made, into: &mut [u8]) -> Option<Came> {
+        // Locked: it is being connected to another peer, and what comes can wait.
+        let from = *made.to.try_lock()?;
         if !self.alone {
             let came = udp::receive(&made.socket, into);
             match &came {
@@ -87,7 +89,7 @@ impl Taking {
         if self.others >= LONG_ONES {
             *self = Taking { alone: udp::put_together(&made.socket, true).is_err(), ..Taking::default() };
         }
-        Some(Came { len, from: *made.to.lock(), each: len.max(1) })
+        Some(Came { len, from, each: len.max(1) })
     }
 }
 
@@ -105,7 +107,9 @@ impl Udp {
     #[inline]
     pub(super) fn count(&self, peer: &mut Peer) {
         peer.sendings = peer.sendings.saturating_add(1);
-        if peer.sendings == POPULAR && peer.is_sure && self.faults.is_none() {
+        if peer.sendings == POPULAR && peer.is_sure && self.faults.is_none() && !self.is_leaving.load(Ordering::Relaxed)
+        {
+            // Relaxed, above: see `enter`
             self.connect(peer);
         }
     }

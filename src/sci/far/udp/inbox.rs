@@ -53,8 +53,10 @@ pub struct Inbox {
     /// Those behind it.
     ahead: VecDeque<Slot>,
     kept: usize,
-    /// Packets that are taken, from the expected one on.
-    window: u16,
+    /// Packets behind the expected one that have come.
+    come: u32,
+    /// Packets that are taken beside those.
+    window: u32,
     /// An answer that must be sent at once; in seed mode, of which packets.
     due: VecDeque<(Answer, u32)>,
     /// When the acknowledgement must be sent that is held back, and of how many packets.
@@ -70,12 +72,13 @@ pub struct Inbox {
 impl Inbox {
     /// The first packet has the number `expected`; at most `window` packets are taken ahead.
     pub fn new(mode: Mode, expected: u32, window: u16) -> Inbox {
-        let window = window.min(mode.window as u16);
+        let window = u32::from(window).min(mode.window);
         Inbox {
             mode,
             expected,
             ahead: VecDeque::new(),
             kept: 0,
+            come: 0,
             window,
             due: VecDeque::new(),
             held: None,
@@ -96,9 +99,13 @@ impl Inbox {
         self.expected
     }
 
-    /// Packets that are taken now.
+    /// Packets that are taken now, from the expected one on. Those that are here need no room on the way: one that is lost stops no others.
     pub fn window(&self) -> u16 {
-        if self.kept >= KEPT { 0 } else { self.window }
+        if self.kept >= KEPT { 0 } else { self.span() as u16 }
+    }
+
+    fn span(&self) -> u32 {
+        (self.window + self.come).min(self.mode.window)
     }
 
     /// Bytes that are kept behind gaps.
@@ -145,7 +152,7 @@ impl Inbox {
         if self.mode.is_seed {
             return self.on_seed(step, number, packet, take, counts);
         }
-        if step >= self.window.into() {
+        if step >= self.span().cast_signed() {
             counts.data_refused += 1;
             return self.answer(Answer::Ack, number);
         }
@@ -174,6 +181,7 @@ impl Inbox {
             return;
         }
         counts.data_behind += 1;
+        self.come += 1;
         while self.ahead.len() <= step {
             self.ahead.push_back(Slot::Missing);
         }
@@ -197,7 +205,7 @@ impl Inbox {
             return Some(Vec::new());
         }
         let (from, len) = (place as u32 as usize, (place >> 32) as usize);
-        if step >= self.window.into() || part.is_empty() || len > WHOLE || from + part.len() > len {
+        if step >= self.span().cast_signed() || part.is_empty() || len > WHOLE || from + part.len() > len {
             return None;
         }
         let expected = self.expected;
@@ -243,6 +251,7 @@ impl Inbox {
                     take.take(&packet);
                 }
             }
+            self.come -= 1;
             self.expected = self.expected.wrapping_add(1);
         }
     }

@@ -7,12 +7,12 @@
 //! | `head`, `datagram` | the head of a datagram, and one that is to be sent |
 //! | `pace` | round trips and congestion |
 //! | `size` | how long datagrams may be |
-//! | `outbox`, `inbox` | the sending and the receiving half |
+//! | `packet`, `outbox`, `inbox` | the sending and the receiving half |
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
 //! | `link` | frames, writes and reads of one peer, in packets |
 //! | `peer`, `contact` | a peer, its addresses, which is tried when |
-//! | `burst` | how many packets go at a time |
+//! | `burst`, `spread` | how many packets go at a time, and when |
 //! | `batch`, `sending`, `receiving` | datagrams that leave in one call, and what has come |
 //! | `direct` | sockets of the peers with which this node talks most |
 //! | `faults` | what goes wrong on wish, for tests |
@@ -41,18 +41,20 @@ pub mod link;
 pub mod mode;
 pub mod outbox;
 pub mod pace;
+mod packet;
 mod peer;
 pub mod pipe;
 mod receiving;
 mod sending;
 pub mod size;
+mod spread;
 #[cfg(all(test, not(loom)))]
 mod tests;
 #[cfg(all(test, not(loom)))]
 mod tests_of_wire;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, Readable, Sink, Wire, Writable, enter};
+use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -121,6 +123,8 @@ pub struct Udp {
     silence: Duration,
     contact: Duration,
     faults: Option<Mutex<Faults>>,
+    /// A thread leaves the job, and waits for no lock.
+    is_leaving: AtomicBool,
 }
 
 impl Udp {
@@ -165,6 +169,7 @@ impl Udp {
             silence: SILENCE,
             contact: CONTACT,
             faults: None,
+            is_leaving: AtomicBool::new(false),
         })
     }
 
@@ -203,12 +208,26 @@ impl Udp {
     }
 
     fn peer(&self, rank: u32) -> &Mutex<Peer> {
-        self.peers[rank as usize].get_or_init(|| Box::new(Mutex::new(self.make(rank))))
+        let place = &self.peers[rank as usize];
+        place.get().unwrap_or_else(|| {
+            let made = Box::new(Mutex::new(self.make(rank))); // not in there: see `enter`
+            place.get_or_init(|| made)
+        })
+    }
+
+    /// What one thread at a time has. `None`: a thread leaves the job. It may be a signal handler that has interrupted its own work, so that
+    /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
+    fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
+        match self.is_leaving.load(Ordering::Relaxed) {
+            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
+            false => Some(lock.lock()),
+        }
     }
 
     /// Does something with the link to a peer, and sends what that makes.
     fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> T) -> Result<T, Lost> {
-        let mut peer = self.peer(rank).lock();
+        let entered = self.enter(self.peer(rank), OTHERS);
+        let Some(mut peer) = entered else { return Err(Lost("this node leaves the job".into())) };
         if peer.link.has_left() {
             return Err(Lost("it has left the job".into()));
         }
@@ -248,7 +267,7 @@ impl Udp {
     /// The link to a peer is gone.
     fn report(&self, rank: u32, why: String) -> Lost {
         let lost = Lost(why);
-        self.losses.lock().push((rank, lost.clone()));
+        self.enter(&self.losses, Duration::ZERO).into_iter().for_each(|mut losses| losses.push((rank, lost.clone())));
         lost
     }
 
@@ -261,8 +280,7 @@ impl Udp {
         self.due.store(u64::MAX, Ordering::Relaxed); // Relaxed: as above
         self.send_late();
         for (rank, peer) in (0..).zip(&self.peers) {
-            let Some(peer) = peer.get() else { continue };
-            let mut peer = peer.lock();
+            let Some(mut peer) = peer.get().and_then(|peer| self.enter(peer, Duration::ZERO)) else { continue };
             let now = self.now();
             if peer.lost.is_some() || peer.link.has_left() {
                 continue;
@@ -276,7 +294,8 @@ impl Udp {
     }
 
     fn report_losses(&self, sink: &dyn Sink) {
-        let losses = std::mem::take(&mut *self.losses.lock());
+        let losses =
+            self.enter(&self.losses, Duration::ZERO).map(|mut losses| std::mem::take(&mut *losses)).unwrap_or_default();
         losses.iter().for_each(|(rank, why)| sink.lost(*rank, why));
     }
 
@@ -363,17 +382,25 @@ impl Wire for Udp {
         self.busy.load(Ordering::Relaxed) != 0 // Relaxed: a hint
     }
 
+    fn begins_to_leave(&self) -> bool {
+        self.is_leaving.store(true, Ordering::Relaxed); // Relaxed: see `enter`
+        true
+    }
+
     fn leave(&self, sink: &dyn Sink, time: Duration) {
+        self.begins_to_leave();
         let end = Instant::now() + time;
-        let known = || (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
-        for (rank, _) in known() {
-            let _ = self.with(rank, Link::say_goodbye); // a link that is lost needs none
-        }
+        let known = (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
+        let mut open: Vec<_> = known.filter(|(rank, _)| self.with(*rank, Link::say_goodbye).is_ok()).collect();
         let is_open = |peer: &Mutex<Peer>| {
-            let peer = peer.lock();
-            peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear()
+            let peer = self.enter(peer, OTHERS);
+            peer.is_some_and(|peer| peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear())
         };
-        while known().any(|(_, peer)| is_open(peer)) && Instant::now() < end {
+        loop {
+            open.retain(|(_, peer)| is_open(peer));
+            if open.is_empty() || Instant::now() >= end {
+                return;
+            }
             if !self.progress(sink, true) {
                 sys::nap(Duration::from_micros(50));
             }

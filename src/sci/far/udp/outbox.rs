@@ -8,6 +8,8 @@
 use super::burst::{Burst, Spare};
 use super::mode::{Counts, Mode, ahead};
 use super::pace::{Congestion, LONGEST, PROBE, Rtt, SEED_TIMEOUT};
+use super::packet::{Packet, State};
+use super::spread::{self, Spread};
 use crate::sci::far::tcp::chunk::Memory;
 use std::collections::VecDeque;
 
@@ -16,49 +18,8 @@ const BEHIND: u64 = 3;
 /// With so many packets under way, a packet waits until it is half full, or until fewer are: a flood of puts of 8 bytes goes in few datagrams.
 /// One takes 0.15 µs instead of 0.22, over datagrams of 1,472 bytes 0.37 instead of 0.77 (a loaded EPYC VM, 2026-11).
 const FLOOD: u32 = 8;
-/// Sendings of one packet after which, if none has come, its size may be why.
-const STUCK: u32 = 5;
 /// Timeouts in a row after which the window begins anew.
 const SILENT: u32 = 2;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Queued,
-    Flying,
-    Lost,
-    Come,
-}
-
-/// A packet: bytes of the library's own, and perhaps memory of a client behind them.
-pub struct Packet {
-    /// Own bytes.
-    pub bytes: Vec<u8>,
-    /// What follows them, from where it lies until the packet is acknowledged.
-    pub memory: Option<Memory>,
-    state: State,
-    sent: u64,
-    /// Counts all sendings of the link.
-    order: u64,
-    /// It was sent so often. If once, an acknowledgement tells how long that took.
-    sendings: u32,
-}
-
-impl Packet {
-    /// Its bytes, and those of the memory.
-    pub fn size(&self) -> usize {
-        self.bytes.len() + self.memory.map_or(0, |memory| memory.len)
-    }
-
-    /// It is sent for the first time.
-    pub fn is_new(&self) -> bool {
-        self.sendings == 1
-    }
-
-    /// It was sent again and again.
-    pub fn is_stuck(&self) -> bool {
-        self.sendings >= STUCK
-    }
-}
 
 /// The sending half.
 pub struct Outbox {
@@ -76,6 +37,7 @@ pub struct Outbox {
     flying: u32,
     lost: u32,
     burst: Burst,
+    spread: Spread,
     /// The peer takes packets before this number.
     limit: u32,
     orders: u64,
@@ -116,6 +78,7 @@ impl Outbox {
             flying: 0,
             lost: 0,
             burst: Burst::of(most),
+            spread: Spread::default(),
             limit: first.wrapping_add(mode.window),
             orders: 0,
             newest: (0, 0, false),
@@ -169,8 +132,7 @@ impl Outbox {
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
         self.bytes += bytes.len();
-        let packet = Packet { bytes, memory, state: State::Queued, sent: 0, order: 0, sendings: 0 };
-        self.packets.push_back(packet);
+        self.packets.push_back(Packet::new(bytes, memory));
         self.last_number()
     }
 
@@ -215,11 +177,15 @@ impl Outbox {
 
     /// The number of the packet that is sent now, if any. It counts as sent.
     pub fn next(&mut self, now: u64) -> Option<u32> {
+        if !self.mode.is_seed {
+            self.spread.look(now, self.congestion.in_a_trip(), self.rtt.smooth());
+        }
         let Some(at) = self.choose() else {
             self.burst.ends(self.begun < self.packets.len());
             return None;
         };
         self.burst.goes(self.packets[at].state == State::Queued);
+        self.spread.goes();
         let number = self.first.wrapping_add(at as u32);
         let packet = &mut self.packets[at];
         match packet.state {
@@ -243,7 +209,7 @@ impl Outbox {
 
     fn choose(&self) -> Option<usize> {
         let window = if self.mode.is_seed { self.mode.window } else { self.congestion.window() };
-        if self.flying >= window && self.probes == 0 {
+        if (self.flying >= window || !self.spread.is_open()) && self.probes == 0 {
             return None;
         }
         if self.lost > 0 {
@@ -253,7 +219,8 @@ impl Outbox {
         let taken = ahead(self.limit, number).min(self.mode.window as i32 - self.begun as i32);
         let (room, waiting) = (window.saturating_sub(self.flying), (self.packets.len() - self.begun) as u32);
         let will_more = self.flying > 0 && self.probes == 0 && !self.mode.is_seed;
-        let lacks = || self.burst.lacks(room.min(taken as u32), window, self.rtt.smooth(), waiting);
+        let most = window.min(ahead(self.limit, self.first).max(0) as u32);
+        let lacks = || self.burst.lacks(room.min(taken as u32), most, self.rtt.smooth(), waiting);
         let is_taken = taken > 0 && !(will_more && lacks());
         let packet = self.packets.get(self.begun)?;
         let may_grow = self.begun + 1 == self.packets.len() && self.flying >= FLOOD && !self.mode.is_seed;
@@ -261,22 +228,30 @@ impl Outbox {
         (is_taken && !is_held && self.burst.is_open()).then_some(self.begun)
     }
 
-    /// What may go is about to be sent. In a flood new packets go in numbers that fill calls of the system.
-    pub fn begin(&mut self, now: u64) {
+    /// What may go is about to be sent. In a flood new packets go in numbers that fill calls of the system, and on a slow way few wait in
+    /// this host, where `in_host` bytes do.
+    pub fn begin(&mut self, now: u64, in_host: impl FnOnce() -> usize) {
         self.burst.open();
         let is_flood = self.flying >= FLOOD && !self.mode.is_seed && self.choose().is_some();
-        let waiting = if is_flood { self.packets.len() - self.begun } else { 0 };
-        self.burst.begin(now, waiting as u32);
+        let waiting = if is_flood { self.packets.len() - self.begun } else { 0 } as u32;
+        let in_host = || (in_host() / (2 * self.half).max(1)) as u32;
+        let room = if is_flood { spread::room_in_host(in_host, self.flying, self.rtt.smooth()) } else { None };
+        match room {
+            Some(room) if room < waiting => self.burst.hold(now, room),
+            _ => self.burst.begin(now, waiting),
+        }
     }
 
-    /// When what waits for others goes without them.
+    /// When what waits for others, or for its turn, goes.
     pub fn lingers_until(&self) -> Option<u64> {
-        self.burst.until()
+        let spread = self.spread.until().filter(|_| self.lost > 0 || self.begun < self.packets.len());
+        self.burst.until().into_iter().chain(spread).min()
     }
 
     /// The peer takes nothing, and nothing is under way that it would answer: it must be asked.
     fn is_blocked(&self) -> bool {
-        self.flying == 0 && self.lost == 0 && self.begun < self.packets.len() && self.choose().is_none()
+        let waits = self.flying == 0 && self.lost == 0 && self.begun < self.packets.len();
+        waits && self.spread.is_open() && self.choose().is_none()
     }
 
     /// When [`Outbox::on_timer`] must be called, if nothing comes before; 0: something can be sent now.
@@ -395,7 +370,8 @@ impl Outbox {
     ) {
         // A packet that was sent again may have come the first time, and late. Then what was sent in between is not lost.
         self.answered = now.saturating_sub(echo.map_or(self.rtt.smooth(), |(age, _)| age));
-        let (was_full, before) = (self.flying >= self.congestion.window(), self.newest.0);
+        let was_spread = self.begun < self.packets.len() && !self.spread.is_open();
+        let (was_full, before) = (was_spread || self.flying >= self.congestion.window(), self.newest.0);
         let mut count = self.free(number);
         self.counts.ack_expected += u64::from(count > 0);
         let in_order = count;

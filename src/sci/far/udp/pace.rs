@@ -40,6 +40,9 @@ const FEW_OF: u32 = 32;
 const GROWTH: f64 = 0.53;
 /// The same while there is no queue.
 const GROWTH_IN_SPACE: f64 = 1.0;
+/// A window goes in a shorter time than a round trip (RFC 9002); while it doubles, in half of it.
+const HASTE: f64 = 1.25;
+const HASTE_AT_FIRST: f64 = 2.0;
 /// CUBIC's: how steeply it grows, in packets and seconds, and at most in a round trip.
 const STEEP: f64 = 0.4;
 const LEAP: f64 = 0.5;
@@ -143,6 +146,11 @@ impl Congestion {
     /// Packets.
     pub fn window(&self) -> u32 {
         self.window as u32
+    }
+
+    /// Packets that may go in the time of a round trip.
+    pub fn in_a_trip(&self) -> f64 {
+        self.window * if self.window < self.threshold { HASTE_AT_FIRST } else { HASTE }
     }
 
     /// `packets` have come while the window was used.

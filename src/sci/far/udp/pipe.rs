@@ -323,9 +323,9 @@ impl Pipe {
         }
     }
 
-    /// Before all datagrams that go now are asked for, if they go together.
-    pub fn begin(&mut self, now: u64) {
-        self.out.begin(now);
+    /// Before all datagrams that go now are asked for, if they go together. `in_host`: bytes of others that have not left this host.
+    pub fn begin(&mut self, now: u64, in_host: impl FnOnce() -> usize) {
+        self.out.begin(now, in_host);
     }
 
     /// The next datagram, if one must be sent now.

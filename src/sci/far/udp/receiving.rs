@@ -9,6 +9,7 @@ use crate::os::{net, udp};
 use crate::sci::far::wire::Sink;
 use parking_lot::MutexGuard;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Calls that one look takes what has come with, at most.
 const LOOKS: usize = 64;
@@ -111,7 +112,7 @@ impl Udp {
             }
             if last.as_ref().is_none_or(|(other, _)| *other != rank) {
                 self.let_go(last, now);
-                *last = Some((rank, self.peer(rank).lock()));
+                *last = self.enter(self.peer(rank), Duration::ZERO).map(|peer| (rank, peer));
             }
             let Some((_, peer)) = last else { continue };
             if peer.lost.is_some() {

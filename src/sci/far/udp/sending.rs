@@ -5,20 +5,23 @@
 use super::Udp;
 use super::batch::Batch;
 use super::peer::{Path, Peer};
-use crate::os::{sys, udp};
+use crate::os::{net, sys, udp};
 use crate::sync::Ordering;
 use socket2::SockAddr;
 use std::io::{self, IoSlice};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 impl Udp {
     /// All datagrams that go now (rule 2). The caller has the link locked, so no packet leaves it before its bytes have gone.
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), refusal, .. } = peer else { return };
-        link.pipe().begin(now);
+        // Bytes of a socket that have not left this host; a peer without one of its own shares it with others.
+        link.pipe().begin(now, || net::unacknowledged(self.socket_of(path.socket, path).0.as_fd()));
         let Some(mut datagram) = link.pipe().next(now) else { return };
-        let mut batch = self.batches.lock().pop().unwrap_or_default();
+        // Who finds them locked makes another one: who leaves waits for nobody.
+        let mut batch = self.batches.try_lock().and_then(|mut batches| batches.pop()).unwrap_or_default();
         loop {
             if !batch.takes(datagram.size()) {
                 self.put_out(path.socket, path, &mut batch, refusal, now);
@@ -37,8 +40,14 @@ impl Udp {
             }
         }
         self.put_out(path.socket, path, &mut batch, refusal, now);
-        self.batches.lock().push(batch);
+        self.batches.try_lock().into_iter().for_each(|mut batches| batches.push(std::mem::take(&mut batch)));
         self.count(peer);
+    }
+
+    /// What goes from there goes by this socket. True: it is the peer's own, and connected.
+    fn socket_of(&self, from: usize, path: &Path) -> (&UdpSocket, bool) {
+        let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
+        (direct.map_or_else(|| self.socket(from), |made| &made.socket), direct.is_some())
     }
 
     /// The sockets have numbers, and behind them those beside them, whose datagrams nobody cuts.
@@ -52,7 +61,9 @@ impl Udp {
             return;
         }
         if let Some(faults) = &self.faults {
-            let (mut faults, to) = (faults.lock(), SockAddr::from(path.at));
+            let (Some(mut faults), to) = (self.enter(faults, Duration::ZERO), SockAddr::from(path.at)) else {
+                return batch.clear();
+            };
             for datagram in batch.copy().chunks(batch.each) {
                 faults.send(now, from, &to, datagram, &mut |at, to, one| {
                     note(refusal, put_out(self.socket(at), Some(to), &[IoSlice::new(one)], None));
@@ -66,9 +77,9 @@ impl Udp {
     }
 
     fn put_out_all(&self, from: usize, path: &Path, batch: &Batch) -> io::Result<()> {
-        let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
-        let there = direct.is_none().then(|| SockAddr::from(path.at));
-        let (socket, to) = (direct.map_or(self.socket(from), |made| &made.socket), there.as_ref());
+        let (socket, is_direct) = self.socket_of(from, path);
+        let there = (!is_direct).then(|| SockAddr::from(path.at));
+        let to = there.as_ref();
         let segment = (batch.count > 1).then_some(batch.each as u16);
         let result = put_out(socket, to, &batch.parts(), segment);
         if result.is_ok() || segment.is_none() {
@@ -81,8 +92,7 @@ impl Udp {
 
     /// Sends what faults have kept back until now.
     pub(super) fn send_late(&self) {
-        if let Some(faults) = &self.faults {
-            let mut faults = faults.lock();
+        if let Some(mut faults) = self.faults.as_ref().and_then(|faults| self.enter(faults, Duration::ZERO)) {
             faults.send_late(self.now(), &mut |at, to, one| {
                 let _ = put_out(self.socket(at), Some(to), &[IoSlice::new(one)], None);
             });
@@ -119,7 +129,6 @@ mod tests {
     use crate::sci::far::udp::mode::Mode;
     use crate::sci::far::wire::Wire;
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     /// A node, and a peer whose link has this to send.
     fn pair() -> Pair<Udp> {

@@ -121,6 +121,26 @@ fn a_node_that_leaves_says_so_and_its_frames_arrive() {
     assert!(pair.nodes[1].post(0, b"more").is_err());
 }
 
+/// As a signal handler finds it that has interrupted its thread in the middle of a send.
+#[test]
+fn who_leaves_waits_for_no_lock_of_its_own_and_others_get_what_it_sent() {
+    let pair = Pair::new(wires(3, Mode::NORMAL));
+    for peer in [1, 2] {
+        pair.post(0, peer, b"there");
+        pair.until("a frame", || pair.came(peer as usize) == 1);
+    }
+    let node = &pair.nodes[0];
+    let held = (node.wire.peer(1).lock(), node.wire.batches.lock(), node.wire.losses.lock());
+    assert!(node.wire.begins_to_leave() && node.post(1, b"nothing").is_err());
+    assert_eq!((node.post(2, b"last"), pair.nodes[1].post(0, b"which nobody takes")), (Ok(true), Ok(true)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| node.wire.leave(node, Duration::from_secs(60)));
+        pair.until("the end", || !pair.nodes[2].left.lock().is_empty());
+    });
+    drop(held);
+    assert_eq!((pair.came(2), pair.came(0)), (2, 0));
+}
+
 #[test]
 fn a_peer_that_ends_without_a_word_is_lost_in_time() {
     let times = |wire: Udp| wire.with_times(Duration::from_millis(300), Duration::from_secs(60));

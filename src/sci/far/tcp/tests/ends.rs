@@ -61,6 +61,25 @@ fn leaves(wires: Vec<Tcp>) {
     assert_eq!((&*node.left.lock(), node.losses.lock().len()), (&vec![1], 0));
 }
 
+/// As a signal handler finds it that has interrupted its thread in the middle of a send.
+#[test]
+fn who_leaves_waits_for_no_lock_of_its_own_and_others_are_told() {
+    let mut pair = Pair::new(wires(3));
+    for peer in [1, 2] {
+        pair.post(0, peer, b"there");
+        pair.until("a frame", || pair.came(peer as usize) == 1);
+    }
+    let node = pair.nodes.remove(0);
+    assert!(node.wire.begins_to_leave());
+    let held = node.wire.peer(1).link.lock();
+    assert!(!node.wire.begins_to_leave());
+    node.wire.leave(&node, Duration::from_secs(3600));
+    drop(held);
+    drop(node);
+    let other = &pair.nodes[1];
+    other.until("a farewell", || !other.left.lock().is_empty());
+}
+
 /// The contact has begun, and nothing more. A protected connection has no keys yet.
 #[test]
 fn what_a_node_sent_first_of_all_arrives_although_it_leaves_at_once() {

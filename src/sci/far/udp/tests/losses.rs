@@ -4,28 +4,34 @@ use super::*;
 
 /// Bytes of a packet.
 const BYTES: usize = 1000;
-/// µs of one way.
-const DELAY: u64 = 1_000;
-
 /// Pairs of a sender and a receiver on one link, which loses so many datagrams of a hundred by chance. Acknowledgements have a link of
 /// their own.
 struct Shared {
     pairs: Vec<[End; 2]>,
     random: Random,
     loss: usize,
-    /// µs of one datagram, and of all that the queue takes.
+    /// µs of one datagram, of all that the queue takes, and of one way.
     each: u64,
     queue: u64,
+    delay: u64,
+    /// The senders have something to send.
+    is_fed: bool,
     busy_until: u64,
     flying: Vec<(u64, usize, usize, Vec<u8>)>,
     now: u64,
 }
 
 impl Shared {
-    fn new(mode: Mode, pairs: usize, loss: usize, (each, queue): (u64, u64)) -> Shared {
-        let with = |me| End::with(Terms { most: BYTES, ..terms(mode, me, 0) }, 0, Protection::None);
-        let pairs = (0..pairs).map(|_| [0, 1].map(with)).collect();
-        Shared { pairs, random: Random::new(1), loss, each, queue, busy_until: 0, flying: Vec::new(), now: 0 }
+    fn new(mode: Mode, pairs: usize, loss: usize, path: (u64, u64)) -> Shared {
+        Shared::with_window(mode, mode.window, pairs, loss, path)
+    }
+
+    /// The receivers take so many packets at once.
+    fn with_window(mode: Mode, window: u32, pairs: usize, loss: usize, (each, queue): (u64, u64)) -> Shared {
+        let terms = |me| Terms { most: BYTES, window: window as u16, ..terms(mode, me, 0) };
+        let pairs = (0..pairs).map(|_| [0, 1].map(|me| End::with(terms(me), 0, Protection::None))).collect();
+        let (random, flying, delay) = (Random::new(1), Vec::new(), 1_000);
+        Shared { pairs, random, loss, each, queue, delay, is_fed: true, busy_until: 0, flying, now: 0 }
     }
 
     fn send(&mut self, pair: usize, to: usize, datagram: Vec<u8>) {
@@ -38,7 +44,7 @@ impl Shared {
             self.busy_until = begin + self.each;
             at = self.busy_until;
         }
-        self.flying.push((at + DELAY, pair, to, datagram));
+        self.flying.push((at + self.delay, pair, to, datagram));
     }
 
     /// Runs until this time. Returns how many packets of each pair have come since the call.
@@ -49,7 +55,7 @@ impl Shared {
             for pair in 0..self.pairs.len() {
                 for end in [0, 1] {
                     let one = &mut self.pairs[pair][end];
-                    while end == 0 && one.pipe.waiting() < 400 {
+                    while self.is_fed && end == 0 && one.pipe.waiting() < 400 {
                         one.push(BYTES, false);
                     }
                     one.pipe.on_timer(self.now);
@@ -73,6 +79,30 @@ fn a_hundredth_that_is_lost_by_chance_costs_little_and_the_seed_most() {
     let packets = |mode, loss| Shared::new(mode, 1, loss, (20, 5_000)).run(200_000)[0];
     let (whole, lossy, seed) = (packets(Mode::NORMAL, 0), packets(Mode::NORMAL, 1), packets(Mode::SEED, 1));
     assert!(whole > 9_000 && lossy * 10 > whole * 7 && lossy > 3 * seed, "{whole}, {lossy}, {seed}");
+}
+
+#[test]
+fn one_packet_that_is_missing_does_not_stop_a_short_window() {
+    for window in [16, 64] {
+        let packets = |loss| Shared::with_window(Mode::NORMAL, window, 1, loss, (20, 5_000)).run(400_000)[0];
+        let (whole, lossy) = (packets(0), packets(1));
+        assert!(lossy * 10 > whole * 8, "{lossy} of {whole} with a window of {window}");
+    }
+}
+
+/// A link of 100 Mbit/s, a round trip of 20 ms, a queue of 60 KB.
+#[test]
+fn what_goes_after_a_pause_is_spread_so_that_a_short_queue_takes_it() {
+    let mut shared = Shared { delay: 10_000, ..Shared::new(Mode::NORMAL, 1, 0, (80, 4_800)) };
+    shared.run(3_000_000);
+    shared.is_fed = false;
+    shared.run(3_200_000);
+    let counts = |shared: &Shared| shared.pairs[0][0].pipe.counts();
+    let before = counts(&shared);
+    shared.is_fed = true;
+    shared.run(shared.now + 50_000);
+    let (sent, lost) = (counts(&shared).sent - before.sent, counts(&shared).lost - before.lost);
+    assert!(sent > 250 && lost < 20, "{lost} of {sent}");
 }
 
 #[test]

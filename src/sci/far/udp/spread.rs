@@ -1,0 +1,103 @@
+//! Packets of a window go spread over a round trip, and not at once: a short queue on the way would lose most of them (RFC 9002, 7.7). And
+//! few of them wait in the queue of this host's own network, where TCP keeps few, too: it would get little of a link that both share.
+//!
+//! Where a round trip is short, nothing is spread, and nothing is counted.
+//!
+//! Must not know: packets, windows. Times are in µs.
+
+/// As many packets as go in so much time may go at once, since nobody looks at timers much more often.
+const AT_ONCE: u64 = 1_000;
+/// Or so many, if that is more.
+const FEW: f64 = 8.0;
+/// As many packets as go in so much time may wait in this host. TCP has less, since the system calls it when that has gone.
+const IN_HOST: u64 = 3_000;
+/// Where a round trip takes no longer, nothing waits anywhere.
+const SHORT: u64 = 250;
+
+/// When packets may go.
+#[derive(Default)]
+pub struct Spread {
+    /// Packets in a µs; 0: nothing is spread.
+    rate: f64,
+    /// Packets that may go, at this time.
+    credit: f64,
+    at: u64,
+}
+
+impl Spread {
+    /// It is `now`, and `packets` may go in the time `trip` of a round trip.
+    pub fn look(&mut self, now: u64, packets: f64, trip: u64) {
+        if trip <= AT_ONCE {
+            self.rate = 0.0;
+            return;
+        }
+        let most = |rate: f64| (rate * AT_ONCE as f64).max(FEW);
+        let rate = packets / trip as f64;
+        self.credit = match self.rate {
+            0.0 => most(rate),
+            before => (self.credit + before * now.saturating_sub(self.at) as f64).min(most(rate)),
+        };
+        (self.rate, self.at) = (rate, self.at.max(now));
+    }
+
+    /// A packet may go.
+    pub fn is_open(&self) -> bool {
+        self.rate == 0.0 || self.credit >= 1.0
+    }
+
+    /// A packet goes.
+    pub fn goes(&mut self) {
+        self.credit -= 1.0;
+    }
+
+    /// When the next one may, if it may not now.
+    pub fn until(&self) -> Option<u64> {
+        (!self.is_open()).then(|| self.at + (((1.0 - self.credit) / self.rate).ceil() as u64).max(AT_ONCE / 2))
+    }
+}
+
+/// Packets that may join those that wait in this host, where `waiting` do, if `flying` are under way for the time `trip`. `None`: any.
+pub fn room_in_host(waiting: impl FnOnce() -> u32, flying: u32, trip: u64) -> Option<u32> {
+    let most = || (u64::from(flying) * IN_HOST / trip.max(IN_HOST / 2)) as u32;
+    (trip > SHORT).then(|| most().saturating_sub(waiting()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gone(spread: &mut Spread) -> u32 {
+        let mut count = 0;
+        while spread.is_open() && count < 10_000 {
+            spread.goes();
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_window_goes_in_a_round_trip_of_some_time_and_at_once_in_a_short_one() {
+        let mut spread = Spread::default();
+        spread.look(0, 1000.0, 900);
+        assert_eq!((gone(&mut spread), spread.until()), (10_000, None));
+        let mut all = 0;
+        for now in (100_000..=110_000).step_by(100) {
+            spread.look(now, 1000.0, 10_000);
+            all += gone(&mut spread);
+            assert!(spread.until().is_some_and(|until| until > now && until <= now + 500));
+        }
+        assert_eq!(all, 1_100, "a tenth at once, and the rest in time");
+        spread.look(200_000, 1000.0, 10_000);
+        assert_eq!(gone(&mut spread), 100, "a pause earns no more");
+        spread.look(300_000, 10.0, 1_000_000);
+        assert_eq!((gone(&mut spread), spread.until()), (8, Some(400_000)), "few go at once");
+    }
+
+    #[test]
+    fn few_packets_wait_in_this_host() {
+        let room = |waiting| room_in_host(|| waiting, 100, 10_000);
+        assert_eq!([0, 15, 30, 90].map(room), [30, 15, 0, 0].map(Some));
+        assert_eq!(room_in_host(|| 50, 100, 400), Some(150), "a queue that is short becomes longer");
+        assert_eq!(room_in_host(|| unreachable!("nobody asks the system"), 100, SHORT), None);
+    }
+}
