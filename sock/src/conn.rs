@@ -167,8 +167,10 @@ impl Conn {
 
     /// Rings for whoever waits on `end` for `what`, if anyone does.
     pub fn ring_for(&self, end: usize, what: usize) {
-        if self.shared().ends[end].bells[what].must_ring() {
+        let bell = &self.shared().ends[end].bells[what];
+        if bell.must_ring(me()) {
             self.ring_always(end, what);
+            bell.has_rung(me());
         }
     }
 

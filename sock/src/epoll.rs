@@ -37,7 +37,6 @@ pub struct Set {
 struct State {
     items: HashMap<c_int, Item>,
     hot: Vec<c_int>,
-    ours: usize,
     /// Waits since the kernel was asked.
     row: u32,
     generation: u64,
@@ -51,6 +50,8 @@ struct State {
 
 static SETS: Own<Vec<c_int>> = Own::new(Vec::new());
 const SOCKET: u64 = 2; // after IN and OUT
+/// So many fit into a key; after as many additions one is used again.
+const GENERATIONS: u64 = 1 << 30;
 
 fn key(fd: c_int, kind: u64, generation: u64) -> u64 {
     fd as u32 as u64 | kind << 32 | generation << 34
@@ -108,20 +109,19 @@ impl State {
         is_ready
     }
 
-    fn forget(&mut self, ep: c_int, fd: c_int) {
-        if let Some(Item { ours: Some(mut ours), .. }) = self.items.remove(&fd) {
-            self.ours -= 1;
+    /// Takes an item out; the kernel still watches its socket.
+    fn forget(&mut self, ep: c_int, fd: c_int) -> Option<Item> {
+        let mut item = self.items.remove(&fd)?;
+        if let Some(mut ours) = item.ours.take() {
             self.hot.retain(|&other| other != fd);
-            if self.forks != FORKS.load(Ordering::Relaxed) {
-                return; // what the kernel watches is the parent's
-            }
             ours.arm(false);
             for what in [IN, OUT] {
-                if ours.has_bell[what] {
+                if ours.has_bell[what] && !item.inherited {
                     control(ep, libc::EPOLL_CTL_DEL, ours.conn.bells[ours.conn.side][what], 0, 0);
                 }
             }
         }
+        Some(item)
     }
 
     /// Puts an event into `out`; once for each descriptor.
@@ -232,7 +232,6 @@ impl Set {
             state: Own::new(State {
                 items: HashMap::new(),
                 hot: Vec::new(),
-                ours: 0,
                 row: 0,
                 generation: 0,
                 waiting: 0,
@@ -249,7 +248,10 @@ impl Set {
         let forks = FORKS.load(Ordering::Relaxed);
         if state.forks != forks {
             (state.forks, state.waiting) = (forks, 0);
-            state.items.values_mut().filter_map(|item| item.ours.as_mut()).for_each(|ours| ours.armed = false);
+            for item in state.items.values_mut() {
+                item.inherited = true;
+                item.ours.iter_mut().for_each(|ours| ours.armed = false);
+            }
             state.hot = state.items.iter().filter(|it| it.1.ours.is_some()).map(|it| *it.0).collect();
         }
         state
@@ -257,6 +259,7 @@ impl Set {
 
     /// epoll_ctl.
     pub fn control(&self, ep: c_int, op: c_int, fd: c_int, event: Option<epoll_event>) -> c_int {
+        let conn = fds::conn(fd); // before the lock: it may start a porter
         let mut state = self.lock();
         if op == libc::EPOLL_CTL_DEL {
             let status = control(ep, op, fd, 0, 0);
@@ -266,9 +269,9 @@ impl Set {
             return status;
         }
         let Some(event) = event else { return real::fail(libc::EFAULT) as c_int };
-        let mut ours = fds::conn(fd).map(Ours::new);
+        let mut ours = conn.map(Ours::new);
         let mask = ours.as_ref().map_or(event.events, |ours| ours.wanted(event.events));
-        let generation = state.generation + 1;
+        let generation = (state.generation + 1) % GENERATIONS;
         let generation =
             if op == libc::EPOLL_CTL_ADD { generation } else { state.items.get(&fd).map_or(0, |it| it.generation) };
         let status = control(ep, op, fd, mask, key(fd, SOCKET, generation));
@@ -281,18 +284,23 @@ impl Set {
         if op == libc::EPOLL_CTL_ADD {
             state.generation = generation;
             state.forget(ep, fd); // of a descriptor that had been closed
-            state.ours += usize::from(ours.is_some());
         } else if let Some(Item { ours: Some(old), .. }) = state.items.remove(&fd) {
             ours = Some(Ours { seen: None, ..old });
         }
         if let Some(ours) = &mut ours {
             ours.mask = mask;
         }
-        let item = Item { data: event.u64, events: event.events, generation, silent: false, ours };
+        let item = Item { data: event.u64, events: event.events, generation, silent: false, inherited: false, ours };
         state.items.insert(fd, item);
         state.sync(ep, fd);
         state.touch(fd);
         0
+    }
+
+    /// As after almost as many additions as there are generations.
+    #[cfg(test)]
+    pub fn grow_old(&self) {
+        self.lock().generation = GENERATIONS - 2;
     }
 
     fn nest(&self, ep: c_int) {
@@ -307,7 +315,7 @@ impl Set {
 
     /// epoll_pwait.
     pub fn wait(&self, ep: c_int, to: &mut [epoll_event], time: Option<Duration>, signals: *const sigset_t) -> c_int {
-        let until = time.map(|time| Instant::now() + time);
+        let until = wait::end(time);
         let mut out = Vec::new();
         let mut may_look = true;
         loop {
@@ -369,7 +377,6 @@ impl Set {
         let mut state = self.lock();
         let Some(item) = state.items.get_mut(&fd).filter(|item| item.ours.is_none()) else { return };
         item.ours = Some(Ours { mask: item.events, ..Ours::new(Arc::clone(conn)) });
-        state.ours += 1;
         state.sync(ep, fd);
         state.touch(fd);
     }
@@ -378,13 +385,7 @@ impl Set {
 /// Hands out what was found; nothing stays hot if others would not see it.
 fn finish(state: &mut State, out: Vec<(c_int, epoll_event)>, to: &mut [epoll_event]) -> c_int {
     if state.waiting > 0 || state.nested {
-        for fd in std::mem::take(&mut state.hot) {
-            if state.nested {
-                state.cool_one(fd);
-            } else if let Some(ours) = state.items.get_mut(&fd).and_then(|item| item.ours.as_mut()) {
-                ours.arm(true);
-            }
-        }
+        state.cool();
     }
     to.iter_mut().zip(&out).for_each(|(to, from)| *to = from.1);
     out.len() as c_int
@@ -404,9 +405,24 @@ pub fn became_ours(fd: c_int, conn: &Arc<Conn>) {
     each(|ep, set| set.upgrade(ep, fd, conn));
 }
 
-/// A descriptor is about to be closed.
+/// A descriptor is about to be closed. The kernel would go on telling of it under this number while a copy of it is open.
 pub fn forget(fd: c_int) {
-    each(|ep, set| set.lock().forget(ep, fd));
+    each(|ep, set| {
+        if set.lock().forget(ep, fd).is_some_and(|item| !item.inherited) {
+            control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+        }
+    });
+}
+
+/// A descriptor is the kernel's alone from here on.
+pub fn let_go(fd: c_int) {
+    each(|ep, set| {
+        let mut state = set.lock();
+        if let Some(item) = state.forget(ep, fd) {
+            control(ep, libc::EPOLL_CTL_MOD, fd, item.events, key(fd, SOCKET, item.generation));
+            state.items.insert(fd, item);
+        }
+    });
 }
 
 /// An epoll descriptor was closed.

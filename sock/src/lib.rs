@@ -40,3 +40,5 @@ mod step;
 mod transfer;
 #[cfg(not(loom))]
 mod wait;
+#[cfg(all(test, not(loom)))]
+mod tests;

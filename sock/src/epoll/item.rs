@@ -13,6 +13,8 @@ pub struct Item {
     pub generation: u64,
     /// A one shot that was reported.
     pub silent: bool,
+    /// Added before this process was forked off: what the kernel watches is the parent's as well.
+    pub inherited: bool,
     pub ours: Option<Ours>,
 }
 
