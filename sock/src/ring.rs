@@ -56,8 +56,8 @@ impl Bell {
         if !self.has_sleepers() || self.rung.load(Ordering::Relaxed) == RUNG {
             return false;
         }
-        // ORDERING: the lock of the eventfd, in the kernel, has it before the write, for who drains.
-        self.rung.store(me, Ordering::Relaxed);
+        // ORDERING: all changes of `rung` are read-modify-writes, so they have one order: `has_rung` finds what came between.
+        self.rung.swap(me, Ordering::Relaxed);
         true
     }
 
@@ -69,7 +69,7 @@ impl Bell {
 
     /// Rule 3.
     pub fn heard(&self) {
-        self.rung.store(0, Ordering::Relaxed);
+        self.rung.swap(0, Ordering::Relaxed);
         // ORDERING: full fence ↔ the one in `must_ring`: who did not ring because it was rung already has published before this look.
         fence(Ordering::SeqCst);
     }
@@ -86,7 +86,10 @@ mod tests {
     fn explore(model: impl Fn() + Sync + Send + 'static) {
         let executions = std::sync::Arc::new(Count::new(0));
         let count = executions.clone();
-        loom::model(move || {
+        let mut builder = loom::model::Builder::new();
+        builder.max_branches = 20_000;
+        builder.preemption_bound = builder.preemption_bound.or(Some(2));
+        builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
             model();
         });
