@@ -3,8 +3,10 @@
 //! 1. The kernel watches every descriptor under a key of ours; the program's data are kept here and put back.
 //! 2. Of a connection it watches the socket, for what only the kernel knows, and the bells. While an item is *armed*, whoever has something for it rings, and
 //!    the kernel wakes. So a thousand connections on which nothing happens cost nothing.
-//! 3. An item with traffic is *hot*: not armed, but looked at in each wait. It cools when a wait finds nothing, and always when other threads or
-//!    other sets have to see it by the kernel.
+//! 3. An item with traffic is *hot*: not armed, but looked at in each wait. All are armed while a thread sleeps and hot again when it is woken, so the first
+//!    to ring is the last. An item cools when it has been looked at in vain often, and always when other threads or sets have to see it by the kernel.
+//!    An item that is removed stays *gone* in the kernel's set: programs that add and remove for each message make no system call. When the kernel tells
+//!    something of it, it is removed there.
 //! 4. Level: what memory says. Edge: something came since it was reported. One shot: silent until it is changed.
 
 mod item;
@@ -16,18 +18,39 @@ use crate::poll;
 use crate::real;
 use crate::shared::{IN, OUT};
 use crate::wait;
-use item::{Item, Ours, Seen};
-use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRNORM};
+use item::{BITS, Item, Ours, Seen};
+use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN};
 use libc::{c_int, epoll_event, sigset_t};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Waits in a row that are served by memory alone.
 const ROW: u32 = 16;
-/// Looks in vain after which an item cools.
-const IDLE: u8 = 8;
+/// Looks in vain after which an item cools, or as many as items are hot.
+const IDLE: usize = 8;
+/// Events that are fetched at once.
+const BATCH: usize = 256;
+/// Nobody looks at more items than these before it sleeps.
+const MANY: usize = 64;
+
+/// Spreads descriptors, which nobody chooses to do harm.
+#[derive(Default)]
+struct ByNumber(u64);
+
+impl Hasher for ByNumber {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_i32(byte.into()));
+    }
+    fn write_i32(&mut self, n: i32) {
+        self.0 = (self.0 ^ n as u32 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// What is watched by one epoll descriptor.
 pub struct Set {
@@ -35,8 +58,10 @@ pub struct Set {
 }
 
 struct State {
-    items: HashMap<c_int, Item>,
+    items: HashMap<c_int, Item, BuildHasherDefault<ByNumber>>,
     hot: Vec<c_int>,
+    /// What was hot before a thread went to sleep.
+    cooled: Vec<c_int>,
     /// Waits since the kernel was asked.
     row: u32,
     generation: u64,
@@ -67,9 +92,8 @@ impl State {
     /// Registers what the kernel needs: bells once, the socket's mask when it changed.
     fn sync(&mut self, ep: c_int, fd: c_int) {
         let Some(Item { events, generation, silent, ours: Some(ours), .. }) = self.items.get_mut(&fd) else { return };
-        let bits = [EPOLLIN | EPOLLRDNORM | EPOLLRDHUP, EPOLLOUT | EPOLLWRNORM];
         for what in [IN, OUT] {
-            if !ours.has_bell[what] && *events & bits[what] as u32 != 0 {
+            if !ours.has_bell[what] && *events & BITS[what] != 0 {
                 let bell = ours.conn.bells[ours.conn.side][what];
                 control(ep, libc::EPOLL_CTL_ADD, bell, EPOLLIN as u32, key(fd, what as u64, *generation));
                 ours.has_bell[what] = true;
@@ -87,7 +111,7 @@ impl State {
         let Some(ours) = self.items.get_mut(&fd).and_then(|item| item.ours.as_mut()) else { return };
         ours.idle = 0;
         if self.waiting == 0 && !self.nested {
-            ours.arm(false);
+            ours.arm(0);
             if !self.hot.contains(&fd) {
                 self.hot.push(fd);
             }
@@ -100,7 +124,7 @@ impl State {
     fn cool_one(&mut self, fd: c_int) -> bool {
         let Some(item) = self.items.get_mut(&fd) else { return false };
         let Some(ours) = &mut item.ours else { return false };
-        ours.arm(true);
+        ours.arm(item.events);
         let is_ready = item.news().is_some();
         if is_ready && let Some(ours) = &item.ours {
             let what = if ours.has_bell[IN] { IN } else { OUT };
@@ -114,7 +138,7 @@ impl State {
         let mut item = self.items.remove(&fd)?;
         if let Some(mut ours) = item.ours.take() {
             self.hot.retain(|&other| other != fd);
-            ours.arm(false);
+            ours.arm(0);
             for what in [IN, OUT] {
                 if ours.has_bell[what] && !item.inherited {
                     control(ep, libc::EPOLL_CTL_DEL, ours.conn.bells[ours.conn.side][what], 0, 0);
@@ -148,7 +172,7 @@ impl State {
             let seen = item.news();
             let Some(ours) = &mut item.ours else { continue };
             ours.idle += 1;
-            if seen.is_none() && ours.idle > IDLE && !self.cool_one(fd) {
+            if seen.is_none() && ours.idle > count.max(IDLE) && !self.cool_one(fd) {
                 continue;
             }
             self.hot.push(fd); // the others come first next time
@@ -172,6 +196,11 @@ impl State {
                 continue;
             };
             let conn = Arc::clone(&ours.conn);
+            if item.gone && kind == SOCKET {
+                self.forget(ep, fd);
+                control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+                continue;
+            }
             if kind != SOCKET {
                 conn.drain(kind as usize);
                 let same = |item: &Item| item.ours.as_ref().is_some_and(|ours| Arc::ptr_eq(&ours.conn, &conn));
@@ -199,10 +228,10 @@ impl State {
 
     fn wake(&mut self, ep: c_int, fd: c_int, out: &mut Vec<(c_int, epoll_event)>) {
         self.sync(ep, fd);
-        let Some(item) = self.items.get_mut(&fd) else { return };
+        let Some(item) = self.items.get_mut(&fd).filter(|item| !item.gone) else { return };
         let seen = item.news();
         if let Some(ours) = &mut item.ours {
-            ours.arm(false);
+            ours.arm(0);
             ours.idle = 0;
         }
         if !self.hot.contains(&fd) {
@@ -218,8 +247,36 @@ impl State {
         let mut is_ready = false;
         for fd in std::mem::take(&mut self.hot) {
             is_ready |= self.cool_one(fd);
+            self.cooled.push(fd);
         }
         is_ready
+    }
+
+    /// The end of `cool`: a thread is awake and looks by itself.
+    fn warm(&mut self) {
+        for fd in std::mem::take(&mut self.cooled) {
+            if self.waiting > 0 || self.nested {
+                continue; // others need the bells
+            }
+            let Some(Item { gone: false, ours: Some(ours), .. }) = self.items.get_mut(&fd) else { continue };
+            ours.arm(0);
+            if !self.hot.contains(&fd) {
+                self.hot.push(fd);
+            }
+        }
+    }
+
+    /// Whether looking only keeps the other side from running: it shares this processor.
+    fn is_crowded(&self) -> bool {
+        let first = self.hot.first().or(self.cooled.first()).and_then(|fd| self.items.get(fd));
+        first.and_then(|item| item.ours.as_ref()).is_some_and(|ours| wait::is_shared(&ours.conn, IN))
+    }
+
+    /// Whether an item can be changed without a system call: the kernel watches its socket for the same, whatever the program asks for.
+    fn is_quiet(item: &Item, events: u32) -> bool {
+        let special = !(BITS[IN] | BITS[OUT]);
+        (item.events | events) & special == 0
+            && item.ours.as_ref().is_some_and(|ours| ours.mask == ours.wanted(events) && poll::is_by_ring(&ours.conn))
     }
 }
 
@@ -230,8 +287,9 @@ impl Set {
         sets.push(ep);
         Arc::new(Set {
             state: Own::new(State {
-                items: HashMap::new(),
+                items: HashMap::default(),
                 hot: Vec::new(),
+                cooled: Vec::new(),
                 row: 0,
                 generation: 0,
                 waiting: 0,
@@ -250,7 +308,7 @@ impl Set {
             (state.forks, state.waiting) = (forks, 0);
             for item in state.items.values_mut() {
                 item.inherited = true;
-                item.ours.iter_mut().for_each(|ours| ours.armed = false);
+                item.ours.iter_mut().for_each(|ours| ours.armed = [false; 2]);
             }
             state.hot = state.items.iter().filter(|it| it.1.ours.is_some()).map(|it| *it.0).collect();
         }
@@ -261,6 +319,34 @@ impl Set {
     pub fn control(&self, ep: c_int, op: c_int, fd: c_int, event: Option<epoll_event>) -> c_int {
         let conn = fds::conn(fd); // before the lock: it may start a porter
         let mut state = self.lock();
+        let is_same = |item: &Item| matches!((&item.ours, &conn), (Some(ours), Some(conn)) if Arc::ptr_eq(&ours.conn, conn));
+        if let Some(item) = state.items.get_mut(&fd).filter(|item| is_same(item)) {
+            if item.gone && op != libc::EPOLL_CTL_ADD {
+                return real::fail(libc::ENOENT) as c_int;
+            }
+            let events = event.map_or(item.events, |event| event.events);
+            let is_known = [libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_MOD].contains(&op) && event.is_some() || op == libc::EPOLL_CTL_DEL;
+            let is_wanted = is_known && (item.gone || op != libc::EPOLL_CTL_ADD); // else the kernel has an error for it
+            if is_wanted && !item.inherited && item.silent == item.gone && State::is_quiet(item, events) {
+                let is_gone = op == libc::EPOLL_CTL_DEL;
+                (item.gone, item.silent) = (is_gone, is_gone);
+                let Some(ours) = &mut item.ours else { return 0 };
+                ours.seen = None;
+                if is_gone {
+                    ours.arm(0);
+                    state.hot.retain(|&other| other != fd);
+                } else if let Some(event) = event {
+                    (item.data, item.events) = (event.u64, event.events);
+                    state.sync(ep, fd);
+                    state.touch(fd);
+                }
+                return 0;
+            }
+            if item.gone {
+                state.forget(ep, fd);
+                control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+            }
+        }
         if op == libc::EPOLL_CTL_DEL {
             let status = control(ep, op, fd, 0, 0);
             if status == 0 {
@@ -290,7 +376,7 @@ impl Set {
         if let Some(ours) = &mut ours {
             ours.mask = mask;
         }
-        let item = Item { data: event.u64, events: event.events, generation, silent: false, inherited: false, ours };
+        let item = Item { data: event.u64, events: event.events, generation, silent: false, gone: false, inherited: false, ours };
         state.items.insert(fd, item);
         state.sync(ep, fd);
         state.touch(fd);
@@ -329,8 +415,8 @@ impl Set {
             }
             let spin = state.spin;
             let asleep = Instant::now();
-            if !is_now && may_look && state.hot.len() <= 16 && !state.hot.is_empty() {
-                let rounds = spin / state.hot.len() as u32;
+            if !is_now && may_look && (1..=MANY).contains(&state.hot.len()) && !state.is_crowded() {
+                let rounds = (spin / state.hot.len() as u32).max(2);
                 let is_ready =
                     || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.news().is_some()));
                 if wait::look(rounds, is_ready) {
@@ -344,7 +430,7 @@ impl Set {
             }
             state.waiting += 1;
             drop(state);
-            let room = to.len() - out.len();
+            let room = (to.len() - out.len()).min(BATCH);
             let mut given = vec![epoll_event { events: 0, u64: 0 }; room];
             let limit = if is_now {
                 0
@@ -356,9 +442,11 @@ impl Set {
             let code = real::errno();
             let mut state = self.lock();
             state.waiting = state.waiting.saturating_sub(1);
+            let is_crowded = state.is_crowded();
             state.translate(ep, &given[..n.max(0) as usize], &mut out);
             if !is_now {
-                let worth = n > 0 && asleep.elapsed() < Duration::from_micros(50);
+                state.warm();
+                let worth = !is_crowded && n > 0 && asleep.elapsed() < Duration::from_micros(50);
                 state.spin = if worth { (spin * 2).min(1024) } else { (spin / 2).max(16) };
             }
             if !out.is_empty() || n <= 0 && (is_now || n < 0 || limit >= 0) {

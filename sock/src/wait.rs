@@ -31,7 +31,7 @@ fn is_there(conn: &Conn, what: usize) -> bool {
 }
 
 /// Whether both sides are on one processor, where looking only keeps the other from running.
-fn is_shared(conn: &Conn, what: usize) -> bool {
+pub fn is_shared(conn: &Conn, what: usize) -> bool {
     let other = if what == IN { &conn.inc().send_cpu } else { &conn.out().recv_cpu };
     // SAFETY: no conditions.
     other.load(Ordering::Relaxed) == unsafe { libc::sched_getcpu() } as u32
