@@ -307,12 +307,12 @@ fn fetch(ctl: c_int) -> Option<[c_int; 5]> {
     porter::receive(ctl).map(|all| all.map(fds::hide)).filter(|all| all.iter().all(|&fd| fd >= 0))
 }
 
-/// The other side is gone, and what it sent last is in the ring, where a program without this library cannot read it: the descriptors of this process get
+/// The other side is gone, or this one has shut down both ways, and what came last is in the ring, where a program without this library cannot read it: the descriptors of this process get
 /// a connection of the kernel's that has those bytes, and ends behind them.
 pub fn replay(conn: &Conn) {
     let lost =
         || real::complain("a connection lost bytes as it stepped down: the other side is gone, or does not answer");
-    if !conn.peer_closed() {
+    if !conn.peer_closed() && !conn.has_ended_both() {
         return lost();
     }
     let any = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
@@ -339,7 +339,9 @@ pub fn replay(conn: &Conn) {
         lost();
     }
     while let Some(fd) = fds::find(conn) {
-        fds::put(fd, None);
+        crate::epoll::forget(fd);
+        let last = fds::put(fd, None);
+        last.into_iter().for_each(|conn| porter::forget(&conn));
         // SAFETY: a descriptor of the program's, which it inherits to another one.
         unsafe { real::dup2(to, fd) };
     }

@@ -107,6 +107,13 @@ fn ask(conn: &Conn) {
     if !conn.is_joined() || conn.inc().is_over() {
         return;
     }
+    if conn.has_ended_both() {
+        // The kernel takes no bytes for this side any more.
+        if conn.inc().unread() > 0 {
+            meet::replay(conn);
+        }
+        return;
+    }
     let until = Instant::now() + PATIENCE;
     // This side's porter may still be on its way from handing out the offer to noting the channel.
     while conn.ctl.load(Ordering::Acquire) < 0 && Instant::now() < until {

@@ -8,7 +8,7 @@ use crate::{fds, real};
 use libc::{c_int, epoll_event};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -471,5 +471,16 @@ fn after_its_own_end_a_reader_knows_what_is_there() {
         Ok(got) => assert_eq!(got, n as usize),
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
     }
-    let _ = unsafe { TcpStream::from_raw_fd(other.into_raw_fd()) };
+}
+
+#[test]
+fn what_was_there_at_its_own_end_is_there_after_it_stepped_down() {
+    let (mut one, mut other) = pair();
+    one.write_all(b"twelve bytes").unwrap();
+    other.shutdown(Shutdown::Both).unwrap();
+    crate::step::both(&conn(&other), "a test");
+    let mut bytes = [0u8; 16];
+    let n = unsafe { real::recv(other.as_raw_fd(), bytes.as_mut_ptr().cast(), 16, 0) };
+    assert_eq!((n, &bytes[..12]), (12, &b"twelve bytes"[..]));
+    assert_eq!(other.read(&mut bytes).unwrap(), 0);
 }
