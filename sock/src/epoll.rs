@@ -319,13 +319,15 @@ impl Set {
     pub fn control(&self, ep: c_int, op: c_int, fd: c_int, event: Option<epoll_event>) -> c_int {
         let conn = fds::conn(fd); // before the lock: it may start a porter
         let mut state = self.lock();
-        let is_same = |item: &Item| matches!((&item.ours, &conn), (Some(ours), Some(conn)) if Arc::ptr_eq(&ours.conn, conn));
+        let is_same =
+            |item: &Item| matches!((&item.ours, &conn), (Some(ours), Some(conn)) if Arc::ptr_eq(&ours.conn, conn));
         if let Some(item) = state.items.get_mut(&fd).filter(|item| is_same(item)) {
             if item.gone && op != libc::EPOLL_CTL_ADD {
                 return real::fail(libc::ENOENT) as c_int;
             }
             let events = event.map_or(item.events, |event| event.events);
-            let is_known = [libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_MOD].contains(&op) && event.is_some() || op == libc::EPOLL_CTL_DEL;
+            let is_known = [libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_MOD].contains(&op) && event.is_some()
+                || op == libc::EPOLL_CTL_DEL;
             let is_wanted = is_known && (item.gone || op != libc::EPOLL_CTL_ADD); // else the kernel has an error for it
             if is_wanted && !item.inherited && item.silent == item.gone && State::is_quiet(item, events) {
                 let is_gone = op == libc::EPOLL_CTL_DEL;
@@ -376,7 +378,15 @@ impl Set {
         if let Some(ours) = &mut ours {
             ours.mask = mask;
         }
-        let item = Item { data: event.u64, events: event.events, generation, silent: false, gone: false, inherited: false, ours };
+        let item = Item {
+            data: event.u64,
+            events: event.events,
+            generation,
+            silent: false,
+            gone: false,
+            inherited: false,
+            ours,
+        };
         state.items.insert(fd, item);
         state.sync(ep, fd);
         state.touch(fd);
@@ -444,8 +454,8 @@ impl Set {
             state.waiting = state.waiting.saturating_sub(1);
             let is_crowded = state.is_crowded();
             state.translate(ep, &given[..n.max(0) as usize], &mut out);
+            state.warm();
             if !is_now {
-                state.warm();
                 let worth = !is_crowded && n > 0 && asleep.elapsed() < Duration::from_micros(50);
                 state.spin = if worth { (spin * 2).min(1024) } else { (spin / 2).max(16) };
             }
@@ -507,6 +517,10 @@ pub fn let_go(fd: c_int) {
     each(|ep, set| {
         let mut state = set.lock();
         if let Some(item) = state.forget(ep, fd) {
+            if item.gone {
+                control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+                return;
+            }
             control(ep, libc::EPOLL_CTL_MOD, fd, item.events, key(fd, SOCKET, item.generation));
             state.items.insert(fd, item);
         }

@@ -36,9 +36,9 @@ mod ring;
 mod shared;
 #[cfg(not(loom))]
 mod step;
+#[cfg(all(test, not(loom)))]
+mod tests;
 #[cfg(not(loom))]
 mod transfer;
 #[cfg(not(loom))]
 mod wait;
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -170,8 +170,8 @@ impl Lock {
             if tries.is_multiple_of(4096) && holder != 0 {
                 let is_number = (1..=MOST_PROCESSES).contains(&holder); // else somebody wrote nonsense, or asks for a group
                 // SAFETY: signal 0 is none: it asks whether the thread is there.
-                let died = !is_number
-                    || unsafe { libc::kill(holder as c_int, 0) } < 0 && crate::real::errno() == libc::ESRCH;
+                let died =
+                    !is_number || unsafe { libc::kill(holder as c_int, 0) } < 0 && crate::real::errno() == libc::ESRCH;
                 if died && self.0.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     return Some(Held(&self.0));
                 }

@@ -324,6 +324,27 @@ fn items_come_and_go_and_are_told_as_the_kernel_tells_them() {
 }
 
 #[test]
+fn a_descriptor_that_stdio_took_over_is_still_watched_if_it_was() {
+    let (mut one, other) = pair();
+    let (mut two, removed) = pair();
+    let set = Epoll::new();
+    for stream in [&other, &removed] {
+        set.add(stream, libc::EPOLLIN);
+    }
+    assert_eq!(set.control(libc::EPOLL_CTL_DEL, removed.as_raw_fd(), 0), 0);
+    for stream in [&other, &removed] {
+        crate::step::descriptor(stream.as_raw_fd(), "a test");
+        crate::calls::descriptors::let_go(stream.as_raw_fd());
+    }
+    for stream in [&mut one, &mut two] {
+        stream.write_all(b"x").unwrap();
+    }
+    assert_eq!(set.wait(LONG), [(other.as_raw_fd(), libc::EPOLLIN)]);
+    (&other).read_exact(&mut [0]).unwrap();
+    assert_eq!(set.wait(20), []);
+}
+
+#[test]
 fn a_thread_that_sleeps_in_a_set_is_told_of_what_others_add() {
     let (mut one, other) = pair();
     let set = Arc::new(Epoll::new());
