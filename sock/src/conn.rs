@@ -144,6 +144,11 @@ impl Conn {
         self.out().fin.load(Ordering::Acquire) != 0
     }
 
+    /// This side has shut down both ways.
+    pub fn has_ended_both(&self) -> bool {
+        self.has_shut() && self.mine().deaf.load(Ordering::Acquire) != 0
+    }
+
     /// Whether one of the two sides ended something, so that only the kernel knows all flags.
     pub fn is_ending(&self) -> bool {
         self.is_eof() || self.has_shut()
@@ -167,8 +172,10 @@ impl Conn {
 
     /// Rings for whoever waits on `end` for `what`, if anyone does.
     pub fn ring_for(&self, end: usize, what: usize) {
-        if self.shared().ends[end].bells[what].must_ring() {
+        let bell = &self.shared().ends[end].bells[what];
+        if bell.must_ring(me()) {
             self.ring_always(end, what);
+            bell.has_rung(me());
         }
     }
 

@@ -3,22 +3,23 @@
 //! 1. The kernel watches every descriptor under a key of ours; the program's data are kept here and put back.
 //! 2. Of a connection it watches the socket, for what only the kernel knows, and the bells. While an item is *armed*, whoever has something for it rings, and
 //!    the kernel wakes. So a thousand connections on which nothing happens cost nothing.
-//! 3. An item with traffic is *hot*: not armed, but looked at in each wait. It cools when a wait finds nothing, and always when other threads or
-//!    other sets have to see it by the kernel.
+//! 3. An item with traffic is *hot*: not armed, but looked at in each wait. All are armed while a thread sleeps and hot again when it is woken, so the first
+//!    to ring is the last. An item cools when it has been looked at in vain often, and always when other threads or sets have to see it by the kernel.
+//!    An item that is removed stays *gone* in the kernel's set: programs that add and remove for each message make no system call. When the kernel tells
+//!    something of it, it is removed there.
 //! 4. Level: what memory says. Edge: something came since it was reported. One shot: silent until it is changed.
 
 mod item;
+mod state;
 
 use crate::conn::Conn;
 use crate::fds::{self, FORKS};
 use crate::own::{Guard, Own};
-use crate::poll;
 use crate::real;
-use crate::shared::{IN, OUT};
 use crate::wait;
-use item::{Item, Ours, Seen};
-use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRNORM};
+use item::{Item, Ours};
 use libc::{c_int, epoll_event, sigset_t};
+use state::State;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,31 +27,22 @@ use std::time::{Duration, Instant};
 
 /// Waits in a row that are served by memory alone.
 const ROW: u32 = 16;
-/// Looks in vain after which an item cools.
-const IDLE: u8 = 8;
+/// Looks in vain after which an item cools, or as many as items are hot.
+const IDLE: usize = 8;
+/// Events that are fetched at once.
+const BATCH: usize = 256;
+/// Nobody looks at more items than these before it sleeps.
+const MANY: usize = 64;
 
 /// What is watched by one epoll descriptor.
 pub struct Set {
     state: Own<State>,
 }
 
-struct State {
-    items: HashMap<c_int, Item>,
-    hot: Vec<c_int>,
-    ours: usize,
-    /// Waits since the kernel was asked.
-    row: u32,
-    generation: u64,
-    /// Threads that sleep in the kernel.
-    waiting: u32,
-    /// It is in another set, or was: everything must be seen by the kernel.
-    nested: bool,
-    spin: u32,
-    forks: u32,
-}
-
 static SETS: Own<Vec<c_int>> = Own::new(Vec::new());
 const SOCKET: u64 = 2; // after IN and OUT
+/// So many fit into a key; after as many additions one is used again.
+const GENERATIONS: u64 = 1 << 30;
 
 fn key(fd: c_int, kind: u64, generation: u64) -> u64 {
     fd as u32 as u64 | kind << 32 | generation << 34
@@ -62,167 +54,6 @@ fn control(ep: c_int, op: c_int, fd: c_int, events: u32, key: u64) -> c_int {
     unsafe { real::epoll_ctl(ep, op, fd, &mut event) }
 }
 
-impl State {
-    /// Registers what the kernel needs: bells once, the socket's mask when it changed.
-    fn sync(&mut self, ep: c_int, fd: c_int) {
-        let Some(Item { events, generation, silent, ours: Some(ours), .. }) = self.items.get_mut(&fd) else { return };
-        let bits = [EPOLLIN | EPOLLRDNORM | EPOLLRDHUP, EPOLLOUT | EPOLLWRNORM];
-        for what in [IN, OUT] {
-            if !ours.has_bell[what] && *events & bits[what] as u32 != 0 {
-                let bell = ours.conn.bells[ours.conn.side][what];
-                control(ep, libc::EPOLL_CTL_ADD, bell, EPOLLIN as u32, key(fd, what as u64, *generation));
-                ours.has_bell[what] = true;
-            }
-        }
-        let wanted = ours.wanted(*events);
-        if wanted != ours.mask && !*silent {
-            ours.mask = wanted;
-            control(ep, libc::EPOLL_CTL_MOD, fd, wanted, key(fd, SOCKET, *generation));
-        }
-    }
-
-    /// An item that something may have happened to. It is looked at in the next wait, or the kernel tells those that sleep.
-    fn touch(&mut self, fd: c_int) {
-        let Some(ours) = self.items.get_mut(&fd).and_then(|item| item.ours.as_mut()) else { return };
-        ours.idle = 0;
-        if self.waiting == 0 && !self.nested {
-            ours.arm(false);
-            if !self.hot.contains(&fd) {
-                self.hot.push(fd);
-            }
-            return;
-        }
-        self.cool_one(fd);
-    }
-
-    /// Arms an item; what is there already is told by its bell.
-    fn cool_one(&mut self, fd: c_int) -> bool {
-        let Some(item) = self.items.get_mut(&fd) else { return false };
-        let Some(ours) = &mut item.ours else { return false };
-        ours.arm(true);
-        let is_ready = item.news().is_some();
-        if is_ready && let Some(ours) = &item.ours {
-            let what = if ours.has_bell[IN] { IN } else { OUT };
-            ours.conn.ring_always(ours.conn.side, what);
-        }
-        is_ready
-    }
-
-    fn forget(&mut self, ep: c_int, fd: c_int) {
-        if let Some(Item { ours: Some(mut ours), .. }) = self.items.remove(&fd) {
-            self.ours -= 1;
-            self.hot.retain(|&other| other != fd);
-            if self.forks != FORKS.load(Ordering::Relaxed) {
-                return; // what the kernel watches is the parent's
-            }
-            ours.arm(false);
-            for what in [IN, OUT] {
-                if ours.has_bell[what] {
-                    control(ep, libc::EPOLL_CTL_DEL, ours.conn.bells[ours.conn.side][what], 0, 0);
-                }
-            }
-        }
-    }
-
-    /// Puts an event into `out`; once for each descriptor.
-    fn report(&mut self, out: &mut Vec<(c_int, epoll_event)>, fd: c_int, found: u32, seen: Option<Seen>) {
-        let Some(item) = self.items.get_mut(&fd) else { return };
-        if let Some((_, event)) = out.iter_mut().find(|it| it.0 == fd) {
-            event.events |= found;
-        } else if !item.silent {
-            out.push((fd, epoll_event { events: found, u64: item.data }));
-        }
-        item.reported(seen);
-    }
-
-    /// What memory has to report of the hot items.
-    fn scan(&mut self, ep: c_int, out: &mut Vec<(c_int, epoll_event)>, max: usize) {
-        let count = self.hot.len();
-        for _ in 0..count {
-            if out.len() == max {
-                break;
-            }
-            let fd = self.hot.remove(0);
-            self.sync(ep, fd);
-            let Some(item) = self.items.get_mut(&fd) else { continue };
-            let seen = item.news();
-            let Some(ours) = &mut item.ours else { continue };
-            ours.idle += 1;
-            if seen.is_none() && ours.idle > IDLE && !self.cool_one(fd) {
-                continue;
-            }
-            self.hot.push(fd); // the others come first next time
-            if seen.is_some() {
-                if self.items[&fd].ours.as_ref().is_some_and(|ours| !poll::is_by_ring(&ours.conn)) {
-                    self.row = ROW; // or the kernel would tell the same later
-                }
-                self.report(out, fd, self.items[&fd].state(fd), seen);
-            }
-        }
-    }
-
-    /// Translates what the kernel gave.
-    fn translate(&mut self, ep: c_int, given: &[epoll_event], out: &mut Vec<(c_int, epoll_event)>) {
-        for event in given {
-            let (events, key) = (event.events, event.u64);
-            let (fd, kind, generation) = (key as u32 as c_int, key >> 32 & 3, key >> 34);
-            let Some(item) = self.items.get_mut(&fd).filter(|item| item.generation == generation) else { continue };
-            let Some(ours) = &item.ours else {
-                self.report(out, fd, events, None);
-                continue;
-            };
-            let conn = Arc::clone(&ours.conn);
-            if kind != SOCKET {
-                conn.drain(kind as usize);
-                let same = |item: &Item| item.ours.as_ref().is_some_and(|ours| Arc::ptr_eq(&ours.conn, &conn));
-                let all: Vec<c_int> = match conn.fds.load(Ordering::Relaxed) {
-                    0 | 1 => vec![fd],
-                    _ => self.items.iter().filter(|it| same(it.1)).map(|it| *it.0).collect(),
-                };
-                all.into_iter().for_each(|fd| self.wake(ep, fd, out));
-                continue;
-            }
-            let known = (EPOLLERR | EPOLLHUP) as u32 | item.events;
-            let mut said = poll::kernel(&conn, fd, events as u16 as i16) as u16 as u32 & known;
-            if item.events & EPOLLET as u32 != 0 && said & EPOLLERR as u32 == 0 {
-                said &= !(poll::memory(&conn) as u16 as u32); // it is, or was, reported by what memory says
-            }
-            if said != 0 {
-                let item = &self.items[&fd];
-                let (found, seen) = (item.state(fd), item.ours.as_ref().map(|ours| ours.look(item.events)));
-                self.report(out, fd, said | found, seen);
-            }
-            self.sync(ep, fd);
-            self.wake(ep, fd, out);
-        }
-    }
-
-    fn wake(&mut self, ep: c_int, fd: c_int, out: &mut Vec<(c_int, epoll_event)>) {
-        self.sync(ep, fd);
-        let Some(item) = self.items.get_mut(&fd) else { return };
-        let seen = item.news();
-        if let Some(ours) = &mut item.ours {
-            ours.arm(false);
-            ours.idle = 0;
-        }
-        if !self.hot.contains(&fd) {
-            self.hot.push(fd);
-        }
-        if seen.is_some() {
-            self.report(out, fd, self.items[&fd].state(fd), seen);
-        }
-    }
-
-    /// Arms all; true if something is there.
-    fn cool(&mut self) -> bool {
-        let mut is_ready = false;
-        for fd in std::mem::take(&mut self.hot) {
-            is_ready |= self.cool_one(fd);
-        }
-        is_ready
-    }
-}
-
 impl Set {
     pub fn new(ep: c_int) -> Arc<Set> {
         let mut sets = SETS.lock();
@@ -230,9 +61,9 @@ impl Set {
         sets.push(ep);
         Arc::new(Set {
             state: Own::new(State {
-                items: HashMap::new(),
+                items: HashMap::default(),
                 hot: Vec::new(),
-                ours: 0,
+                cooled: Vec::new(),
                 row: 0,
                 generation: 0,
                 waiting: 0,
@@ -249,7 +80,10 @@ impl Set {
         let forks = FORKS.load(Ordering::Relaxed);
         if state.forks != forks {
             (state.forks, state.waiting) = (forks, 0);
-            state.items.values_mut().filter_map(|item| item.ours.as_mut()).for_each(|ours| ours.armed = false);
+            for item in state.items.values_mut() {
+                item.inherited = true;
+                item.ours.iter_mut().for_each(|ours| ours.armed = [false; 2]);
+            }
             state.hot = state.items.iter().filter(|it| it.1.ours.is_some()).map(|it| *it.0).collect();
         }
         state
@@ -257,7 +91,38 @@ impl Set {
 
     /// epoll_ctl.
     pub fn control(&self, ep: c_int, op: c_int, fd: c_int, event: Option<epoll_event>) -> c_int {
+        let conn = fds::conn(fd); // before the lock: it may start a porter
         let mut state = self.lock();
+        let is_same =
+            |item: &Item| matches!((&item.ours, &conn), (Some(ours), Some(conn)) if Arc::ptr_eq(&ours.conn, conn));
+        if let Some(item) = state.items.get_mut(&fd).filter(|item| is_same(item)) {
+            if item.gone && op != libc::EPOLL_CTL_ADD {
+                return real::fail(libc::ENOENT) as c_int;
+            }
+            let events = event.map_or(item.events, |event| event.events);
+            let is_known = [libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_MOD].contains(&op) && event.is_some()
+                || op == libc::EPOLL_CTL_DEL;
+            let is_wanted = is_known && (item.gone || op != libc::EPOLL_CTL_ADD); // else the kernel has an error for it
+            if is_wanted && !item.inherited && item.silent == item.gone && State::is_quiet(item, events) {
+                let is_gone = op == libc::EPOLL_CTL_DEL;
+                (item.gone, item.silent) = (is_gone, is_gone);
+                let Some(ours) = &mut item.ours else { return 0 };
+                ours.seen = None;
+                if is_gone {
+                    ours.arm(0);
+                    state.hot.retain(|&other| other != fd);
+                } else if let Some(event) = event {
+                    (item.data, item.events) = (event.u64, event.events);
+                    state.sync(ep, fd);
+                    state.touch(fd);
+                }
+                return 0;
+            }
+            if item.gone {
+                state.forget(ep, fd);
+                control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+            }
+        }
         if op == libc::EPOLL_CTL_DEL {
             let status = control(ep, op, fd, 0, 0);
             if status == 0 {
@@ -266,9 +131,9 @@ impl Set {
             return status;
         }
         let Some(event) = event else { return real::fail(libc::EFAULT) as c_int };
-        let mut ours = fds::conn(fd).map(Ours::new);
+        let mut ours = conn.map(Ours::new);
         let mask = ours.as_ref().map_or(event.events, |ours| ours.wanted(event.events));
-        let generation = state.generation + 1;
+        let generation = (state.generation + 1) % GENERATIONS;
         let generation =
             if op == libc::EPOLL_CTL_ADD { generation } else { state.items.get(&fd).map_or(0, |it| it.generation) };
         let status = control(ep, op, fd, mask, key(fd, SOCKET, generation));
@@ -281,18 +146,31 @@ impl Set {
         if op == libc::EPOLL_CTL_ADD {
             state.generation = generation;
             state.forget(ep, fd); // of a descriptor that had been closed
-            state.ours += usize::from(ours.is_some());
         } else if let Some(Item { ours: Some(old), .. }) = state.items.remove(&fd) {
             ours = Some(Ours { seen: None, ..old });
         }
         if let Some(ours) = &mut ours {
             ours.mask = mask;
         }
-        let item = Item { data: event.u64, events: event.events, generation, silent: false, ours };
+        let item = Item {
+            data: event.u64,
+            events: event.events,
+            generation,
+            silent: false,
+            gone: false,
+            inherited: false,
+            ours,
+        };
         state.items.insert(fd, item);
         state.sync(ep, fd);
         state.touch(fd);
         0
+    }
+
+    /// As after almost as many additions as there are generations.
+    #[cfg(test)]
+    pub fn grow_old(&self) {
+        self.lock().generation = GENERATIONS - 2;
     }
 
     fn nest(&self, ep: c_int) {
@@ -307,7 +185,7 @@ impl Set {
 
     /// epoll_pwait.
     pub fn wait(&self, ep: c_int, to: &mut [epoll_event], time: Option<Duration>, signals: *const sigset_t) -> c_int {
-        let until = time.map(|time| Instant::now() + time);
+        let until = wait::end(time);
         let mut out = Vec::new();
         let mut may_look = true;
         loop {
@@ -321,8 +199,8 @@ impl Set {
             }
             let spin = state.spin;
             let asleep = Instant::now();
-            if !is_now && may_look && state.hot.len() <= 16 && !state.hot.is_empty() {
-                let rounds = spin / state.hot.len() as u32;
+            if !is_now && may_look && (1..=MANY).contains(&state.hot.len()) && !state.is_crowded() {
+                let rounds = (spin / state.hot.len() as u32).max(2);
                 let is_ready =
                     || state.hot.iter().any(|fd| state.items.get(fd).is_some_and(|item| item.news().is_some()));
                 if wait::look(rounds, is_ready) {
@@ -336,7 +214,7 @@ impl Set {
             }
             state.waiting += 1;
             drop(state);
-            let room = to.len() - out.len();
+            let room = (to.len() - out.len()).min(BATCH);
             let mut given = vec![epoll_event { events: 0, u64: 0 }; room];
             let limit = if is_now {
                 0
@@ -348,9 +226,11 @@ impl Set {
             let code = real::errno();
             let mut state = self.lock();
             state.waiting = state.waiting.saturating_sub(1);
+            let is_crowded = state.is_crowded();
             state.translate(ep, &given[..n.max(0) as usize], &mut out);
+            state.warm();
             if !is_now {
-                let worth = n > 0 && asleep.elapsed() < Duration::from_micros(50);
+                let worth = !is_crowded && n > 0 && asleep.elapsed() < Duration::from_micros(50);
                 state.spin = if worth { (spin * 2).min(1024) } else { (spin / 2).max(16) };
             }
             if !out.is_empty() || n <= 0 && (is_now || n < 0 || limit >= 0) {
@@ -369,7 +249,6 @@ impl Set {
         let mut state = self.lock();
         let Some(item) = state.items.get_mut(&fd).filter(|item| item.ours.is_none()) else { return };
         item.ours = Some(Ours { mask: item.events, ..Ours::new(Arc::clone(conn)) });
-        state.ours += 1;
         state.sync(ep, fd);
         state.touch(fd);
     }
@@ -378,13 +257,7 @@ impl Set {
 /// Hands out what was found; nothing stays hot if others would not see it.
 fn finish(state: &mut State, out: Vec<(c_int, epoll_event)>, to: &mut [epoll_event]) -> c_int {
     if state.waiting > 0 || state.nested {
-        for fd in std::mem::take(&mut state.hot) {
-            if state.nested {
-                state.cool_one(fd);
-            } else if let Some(ours) = state.items.get_mut(&fd).and_then(|item| item.ours.as_mut()) {
-                ours.arm(true);
-            }
-        }
+        state.cool();
     }
     to.iter_mut().zip(&out).for_each(|(to, from)| *to = from.1);
     out.len() as c_int
@@ -404,9 +277,28 @@ pub fn became_ours(fd: c_int, conn: &Arc<Conn>) {
     each(|ep, set| set.upgrade(ep, fd, conn));
 }
 
-/// A descriptor is about to be closed.
+/// A descriptor is about to be closed. The kernel would go on telling of it under this number while a copy of it is open.
 pub fn forget(fd: c_int) {
-    each(|ep, set| set.lock().forget(ep, fd));
+    each(|ep, set| {
+        if set.lock().forget(ep, fd).is_some_and(|item| !item.inherited) {
+            control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+        }
+    });
+}
+
+/// A descriptor is the kernel's alone from here on.
+pub fn let_go(fd: c_int) {
+    each(|ep, set| {
+        let mut state = set.lock();
+        if let Some(item) = state.forget(ep, fd) {
+            if item.gone {
+                control(ep, libc::EPOLL_CTL_DEL, fd, 0, 0);
+                return;
+            }
+            control(ep, libc::EPOLL_CTL_MOD, fd, item.events, key(fd, SOCKET, item.generation));
+            state.items.insert(fd, item);
+        }
+    });
 }
 
 /// An epoll descriptor was closed.

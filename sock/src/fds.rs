@@ -78,9 +78,10 @@ pub fn set(fd: c_int) -> Option<Arc<Set>> {
     }
 }
 
-/// Puts an entry behind a descriptor, and gives what was there. False: the descriptor is too high, and stays foreign.
-pub fn put(fd: c_int, entry: Option<Arc<Entry>>) -> bool {
-    let Some(place) = TABLE.get(fd as usize) else { return false };
+/// Puts an entry behind a descriptor; one that is too high stays foreign. Gives the connection that has lost its last descriptor so: to one thread, if
+/// several close copies at once.
+pub fn put(fd: c_int, entry: Option<Arc<Entry>>) -> Option<Arc<Conn>> {
+    let place = TABLE.get(fd as usize)?;
     let kind = match entry.as_deref() {
         None => FOREIGN,
         Some(Entry::Conn(conn)) => {
@@ -93,10 +94,16 @@ pub fn put(fd: c_int, entry: Option<Arc<Entry>>) -> bool {
     HIGHEST.fetch_max(fd as u32 + 1, Ordering::Relaxed);
     let old = place.swap(entry);
     KINDS[fd as usize].store(kind, Ordering::Relaxed);
-    if let Some(Entry::Conn(conn)) = old.as_deref() {
-        conn.fds.fetch_sub(1, Ordering::Relaxed);
+    match old.as_deref() {
+        // ORDERING: AcqRel: the last one ends the connection behind whatever the others did.
+        Some(Entry::Conn(conn)) if conn.fds.fetch_sub(1, Ordering::AcqRel) == 1 => Some(Arc::clone(conn)),
+        _ => None,
     }
-    true
+}
+
+/// Whether the connection still stands behind a descriptor. Who slept asks: another thread may have closed it, and another file may have its number.
+pub fn is_of(fd: c_int, conn: &Conn) -> bool {
+    matches!(entry(fd).as_deref(), Some(Entry::Conn(found)) if std::ptr::eq(&**found, conn))
 }
 
 /// All descriptors that have an entry.
@@ -141,5 +148,5 @@ pub fn close(fd: c_int) {
 
 /// A descriptor number of a connection in this process.
 pub fn find(wanted: &Conn) -> Option<c_int> {
-    all().find(|&fd| matches!(entry(fd).as_deref(), Some(Entry::Conn(conn)) if std::ptr::eq(&**conn, wanted)))
+    all().find(|&fd| is_of(fd, wanted))
 }

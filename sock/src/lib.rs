@@ -36,6 +36,8 @@ mod ring;
 mod shared;
 #[cfg(not(loom))]
 mod step;
+#[cfg(all(test, not(loom)))]
+mod tests;
 #[cfg(not(loom))]
 mod transfer;
 #[cfg(not(loom))]

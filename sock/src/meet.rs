@@ -78,13 +78,21 @@ fn libc_address(at: SocketAddr, family: c_int) -> (sockaddr_storage, socklen_t) 
     (made, size_of::<sockaddr_in6>() as socklen_t)
 }
 
-/// An abstract name of this user.
+/// The namespace in which this process's numbers are known: locks have them, so both sides must know them alike. 0: nobody tells.
+fn namespace() -> u64 {
+    // SAFETY: plain data.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a name that ends, a structure of ours.
+    if unsafe { libc::stat(c"/proc/self/ns/pid".as_ptr(), &mut stat) } == 0 { stat.st_ino } else { 0 }
+}
+
+/// An abstract name of this user, in this namespace of processes.
 fn name(what: &str) -> (sockaddr_un, socklen_t) {
     // SAFETY: plain data.
     let mut made: sockaddr_un = unsafe { std::mem::zeroed() };
     made.sun_family = AF_UNIX as u16;
     // SAFETY: no conditions.
-    let text = format!("gasnet-sci-sock/{}/{what}", unsafe { libc::geteuid() });
+    let text = format!("gasnet-sci-sock/{}/{}/{what}", unsafe { libc::geteuid() }, namespace());
     for (to, from) in made.sun_path[1..].iter_mut().zip(text.bytes()) {
         *to = from as libc::c_char;
     }
@@ -214,7 +222,7 @@ fn copy_timeouts(fd: c_int, conn: &Conn) {
     for (what, name) in [(IN, libc::SO_RCVTIMEO), (OUT, libc::SO_SNDTIMEO)] {
         let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let time = real::option(fd, libc::SOL_SOCKET, name, zero).unwrap_or(zero);
-        conn.mine().timeouts[what].store((time.tv_sec * 1_000_000_000 + time.tv_usec * 1000) as u64, Ordering::Relaxed);
+        conn.mine().timeouts[what].store(crate::wait::nanos(time), Ordering::Relaxed);
     }
 }
 
@@ -299,12 +307,12 @@ fn fetch(ctl: c_int) -> Option<[c_int; 5]> {
     porter::receive(ctl).map(|all| all.map(fds::hide)).filter(|all| all.iter().all(|&fd| fd >= 0))
 }
 
-/// The other side is gone, and what it sent last is in the ring, where a program without this library cannot read it: the descriptors of this process get
+/// The other side is gone, or this one has shut down both ways, and what came last is in the ring, where a program without this library cannot read it: the descriptors of this process get
 /// a connection of the kernel's that has those bytes, and ends behind them.
 pub fn replay(conn: &Conn) {
     let lost =
         || real::complain("a connection lost bytes as it stepped down: the other side is gone, or does not answer");
-    if !conn.peer_closed() {
+    if !conn.peer_closed() && !conn.has_ended_both() {
         return lost();
     }
     let any = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
@@ -331,7 +339,9 @@ pub fn replay(conn: &Conn) {
         lost();
     }
     while let Some(fd) = fds::find(conn) {
-        fds::put(fd, None);
+        crate::epoll::forget(fd);
+        let last = fds::put(fd, None);
+        last.into_iter().for_each(|conn| porter::forget(&conn));
         // SAFETY: a descriptor of the program's, which it inherits to another one.
         unsafe { real::dup2(to, fd) };
     }

@@ -162,7 +162,7 @@ pub fn poll(all: &mut [pollfd], time: Option<Duration>, signals: *const sigset_t
         // SAFETY: the program's array, its own length.
         return unsafe { real::ppoll(all.as_mut_ptr(), all.len() as u64, limit, signals) };
     }
-    let until = time.map(|time| Instant::now() + time);
+    let until = wait::end(time);
     let is_only_ours = ours.len() == all.iter().filter(|entry| entry.fd >= 0).count();
     let now = Some(Duration::ZERO);
     let mut may_look = time != now && ours.len() <= 16;
@@ -265,11 +265,16 @@ pub fn select(n: c_int, sets: [*mut fd_set; 3], time: Option<Duration>, signals:
     Some(sum)
 }
 
-/// A time as libc gives it; none: for ever.
+/// A time as libc gives it; none within: for ever. None: it is no time, which stands in errno.
 ///
 /// # Safety
 /// `time` is one, or null.
-pub unsafe fn time(time: *const timespec) -> Option<Duration> {
+pub unsafe fn time(time: *const timespec) -> Option<Option<Duration>> {
     // SAFETY: it may be read.
-    unsafe { time.as_ref() }.map(|time| Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32))
+    let Some(time) = (unsafe { time.as_ref() }) else { return Some(None) };
+    if time.tv_sec < 0 || !(0..1_000_000_000).contains(&time.tv_nsec) {
+        real::fail(libc::EINVAL);
+        return None;
+    }
+    Some(Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32)))
 }

@@ -177,9 +177,9 @@ pub fn go_on_pumping(mut pump: step::Pump) {
 
 /// Somebody fetches what was offered.
 fn hand_out(ep: c_int, conn: &Conn) {
-    let listener = conn.offer.load(Ordering::Relaxed);
+    let (listener, flags) = (conn.offer.load(Ordering::Relaxed), libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
     // SAFETY: no address is wanted.
-    let ctl = unsafe { real::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_NONBLOCK) };
+    let ctl = unsafe { real::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), flags) };
     if ctl < 0 {
         return;
     }
@@ -277,6 +277,10 @@ extern "C" fn before_fork() {
     std::mem::forget(STATE.lock());
     epoll::before_fork();
     for_each_conn(|conn| {
+        // An offer would be two processes' to hand out: if it is not taken yet, the connection stays the kernel's.
+        if !conn.is_joined() {
+            conn.withdraw();
+        }
         conn.mine().holders.fetch_add(1, Ordering::Relaxed);
     });
 }

@@ -131,6 +131,9 @@ impl Way {
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
+/// No thread of Linux has a number above it.
+const MOST_PROCESSES: u32 = 1 << 22;
+
 /// Gives the lock back.
 pub struct Held<'a>(&'a AtomicU32);
 
@@ -142,6 +145,11 @@ impl Drop for Held<'_> {
 }
 
 impl Lock {
+    #[cfg(test)]
+    pub fn spoil(&self, with: u32) {
+        self.0.store(with, Ordering::Relaxed);
+    }
+
     /// None: this very thread holds it, which a signal interrupted.
     pub fn take(&self) -> Option<Held<'_>> {
         let me = me();
@@ -159,9 +167,11 @@ impl Lock {
                 // SAFETY: no conditions.
                 unsafe { libc::sched_yield() };
             }
-            // SAFETY: signal 0 is none: it asks whether the thread is there.
-            if tries.is_multiple_of(4096) && holder != 0 && unsafe { libc::kill(holder as c_int, 0) } < 0 {
-                let died = crate::real::errno() == libc::ESRCH;
+            if tries.is_multiple_of(4096) && holder != 0 {
+                let is_number = (1..=MOST_PROCESSES).contains(&holder); // else somebody wrote nonsense, or asks for a group
+                // SAFETY: signal 0 is none: it asks whether the thread is there.
+                let died =
+                    !is_number || unsafe { libc::kill(holder as c_int, 0) } < 0 && crate::real::errno() == libc::ESRCH;
                 if died && self.0.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     return Some(Held(&self.0));
                 }
@@ -171,7 +181,7 @@ impl Lock {
 }
 
 /// This thread's number.
-fn me() -> u32 {
+pub fn me() -> u32 {
     thread_local!(static ME: std::cell::Cell<(u32, u32)> = const { std::cell::Cell::new((0, 0)) });
     // ORDERING: it changes in a child before that has other threads.
     let forks = crate::fds::FORKS.load(Ordering::Relaxed);

@@ -55,10 +55,16 @@ impl Pump {
             // SAFETY: a descriptor of ours.
             unsafe { real::shutdown(self.socket, libc::SHUT_WR) };
         }
-        fds::close(self.socket);
         self.conn.out().pumping.store(0, Ordering::Release);
         self.conn.ring_for(self.conn.side, OUT);
         true
+    }
+}
+
+impl Drop for Pump {
+    /// Also in a child, whose parent goes on pumping: the copy would keep the connection open there.
+    fn drop(&mut self) {
+        fds::close(self.socket);
     }
 }
 
@@ -79,7 +85,7 @@ pub fn give(conn: &Arc<Conn>, why: &str) {
     let ring = conn.ring(conn.side);
     let bytes: Vec<u8> = (0..tail.wrapping_sub(head).min(RING))
         // SAFETY: within the ring; both locks are held.
-        .map(|n| unsafe { ring.add(((head + n) % RING) as usize).read() })
+        .map(|n| unsafe { ring.add((head.wrapping_add(n) % RING) as usize).read() })
         .collect();
     // SAFETY: plain numbers.
     let socket = fds::find(conn).map_or(-1, |fd| fds::hide(unsafe { real::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) }));
@@ -99,6 +105,13 @@ pub fn give(conn: &Arc<Conn>, why: &str) {
 /// Steps down what the other side sends.
 fn ask(conn: &Conn) {
     if !conn.is_joined() || conn.inc().is_over() {
+        return;
+    }
+    if conn.has_ended_both() {
+        // The kernel takes no bytes for this side any more.
+        if conn.inc().unread() > 0 {
+            meet::replay(conn);
+        }
         return;
     }
     let until = Instant::now() + PATIENCE;

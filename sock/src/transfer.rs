@@ -1,6 +1,7 @@
 //! Bytes in and out: one attempt that does not wait, and the calls that repeat it.
 
 use crate::conn::Conn;
+use crate::fds;
 use crate::real;
 use crate::shared::*;
 use crate::wait;
@@ -126,7 +127,7 @@ pub fn put(conn: &Conn, fd: c_int, cursor: &mut Cursor) -> Result<usize, c_int> 
         // SAFETY: the program's memory; `n` bytes of the ring that the reader does not have.
         unsafe { std::ptr::copy_nonoverlapping(from, ring.add(place as usize), n as usize) };
         cursor.advance(n as usize);
-        (at, room) = (at + n, room - n);
+        (at, room) = (at.wrapping_add(n), room - n);
     }
     if !cursor.is_empty() {
         way.full.fetch_add(1, Ordering::Relaxed);
@@ -139,7 +140,7 @@ pub fn put(conn: &Conn, fd: c_int, cursor: &mut Cursor) -> Result<usize, c_int> 
     way.tail.store(at, Ordering::Release);
     drop(held);
     conn.ring_for(1 - conn.side, IN);
-    Ok((at - tail) as usize)
+    Ok(at.wrapping_sub(tail) as usize)
 }
 
 /// The sender knows that it was joined: from here on it sends by the ring. The lock is held.
@@ -181,19 +182,20 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
     loop {
         let joined = conn.is_joined();
         let switch_at = if joined { way.switch_at.load(Ordering::Acquire) } else { NEVER };
-        let read = way.kernel_read.load(Ordering::Relaxed) + if how.peek { before } else { 0 };
+        let read = way.kernel_read.load(Ordering::Relaxed).wrapping_add(if how.peek { before } else { 0 });
         if switch_at != read && !way.is_over() {
             let found = by_kernel(cursor, switch_at.wrapping_sub(read), kernel);
             if let Ok(n @ 1..) = found {
+                let next = read.wrapping_add(n as u64);
                 if !how.peek {
-                    way.kernel_read.store(read + n as u64, Ordering::Release);
+                    way.kernel_read.store(next, Ordering::Release);
                 }
                 // Who accepted sends through the kernel: it has not found the offer.
                 if !joined {
                     conn.withdraw();
                 }
                 before += n as u64;
-                if switch_at == read + n as u64 && !cursor.is_empty() {
+                if switch_at == next && !cursor.is_empty() {
                     continue;
                 }
                 return Ok(before as usize);
@@ -207,13 +209,10 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
         let n = from_ring(conn, cursor, how);
         if n > 0 {
             drop(held);
-            let left = way.unread();
-            if !how.peek && RING - left >= ROOM {
+            if !how.peek && way.room() >= ROOM {
                 conn.ring_for(1 - conn.side, OUT);
             }
-            if left > 0 && conn.mine().bells[IN].has_sleepers() {
-                conn.ring_for(conn.side, IN);
-            }
+            ring_on(conn);
             return Ok(n + before as usize);
         }
         if before > 0 {
@@ -223,8 +222,19 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
             return by_kernel(cursor, u64::MAX, kernel);
         }
         if let Some(result) = end(conn, fd, how, kernel) {
+            drop(held);
+            if result == Ok(0) {
+                ring_on(conn);
+            }
             return result;
         }
+    }
+}
+
+/// Rule 4 of `ring`: this thread may have drained the bell of others, who sleep though there are bytes, or the end, for them as well.
+fn ring_on(conn: &Conn) {
+    if conn.mine().bells[IN].has_sleepers() && conn.can_read() {
+        conn.ring_for(conn.side, IN);
     }
 }
 
@@ -291,21 +301,21 @@ fn from_ring(conn: &Conn, cursor: &mut Cursor, how: How) -> usize {
             unsafe { std::ptr::copy_nonoverlapping(ring.add(place as usize), to, n as usize) };
         }
         cursor.advance(n as usize);
-        (at, left) = (at + n, left - n);
+        (at, left) = (at.wrapping_add(n), left - n);
     }
     if at != head && !how.peek {
         way.recv_cpu.store(cpu(), Ordering::Relaxed);
         // ORDERING: Release ↔ Acquire in `put`: the bytes were copied before it may write there.
         way.head.store(at, Ordering::Release);
     }
-    (at - head) as usize
+    at.wrapping_sub(head) as usize
 }
 
 /// When a wait of this kind ends; none: never.
 fn deadline(conn: &Conn, what: usize) -> Option<Instant> {
     match conn.mine().timeouts[what].load(Ordering::Relaxed) {
         0 => None,
-        nanos => Some(Instant::now() + Duration::from_nanos(nanos)),
+        nanos => wait::end(Some(Duration::from_nanos(nanos))),
     }
 }
 
@@ -393,6 +403,9 @@ pub fn recv(conn: &Conn, fd: c_int, all: &[iovec], flags: c_int) -> isize {
 
 /// Looks at what the kernel's socket said: whether the peer is gone, or something sends past the library.
 pub fn examine(conn: &Conn, fd: c_int) {
+    if !fds::is_of(fd, conn) {
+        return;
+    }
     let mut byte = 0u8;
     let iov = [iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 }];
     let _ = get(conn, fd, &mut Cursor::new(&iov), How { peek: true, ended: true, ..How::default() });

@@ -1,6 +1,7 @@
 //! Waiting: look for a while, then sleep in the kernel with the socket and a bell.
 
 use crate::conn::Conn;
+use crate::fds;
 use crate::real;
 use crate::shared::{CLOSED, IN, OUT};
 use libc::{c_int, pollfd, timespec};
@@ -30,7 +31,7 @@ fn is_there(conn: &Conn, what: usize) -> bool {
 }
 
 /// Whether both sides are on one processor, where looking only keeps the other from running.
-fn is_shared(conn: &Conn, what: usize) -> bool {
+pub fn is_shared(conn: &Conn, what: usize) -> bool {
     let other = if what == IN { &conn.inc().send_cpu } else { &conn.out().recv_cpu };
     // SAFETY: no conditions.
     other.load(Ordering::Relaxed) == unsafe { libc::sched_getcpu() } as u32
@@ -89,6 +90,9 @@ pub fn wait(conn: &Conn, fd: c_int, what: usize, until: Option<Instant>) -> Resu
         if fds[1].revents != 0 && n > 0 {
             conn.drain(what);
         }
+        if !fds::is_of(fd, conn) {
+            break Err(libc::EBADF); // the number may be another file's by now
+        }
         if n > 0 {
             let ended = fds[0].revents & !libc::POLLOUT != 0 && by_ring;
             if ended && what == OUT && conn.writes_ring() && conn.inc().fin.load(Ordering::Acquire) == 0 {
@@ -107,6 +111,16 @@ pub fn wait(conn: &Conn, fd: c_int, what: usize, until: Option<Instant>) -> Resu
         learn(conn, rounds, asleep.elapsed() < LOOK);
     }
     result
+}
+
+/// When a wait of this length ends. None: never, or no clock gets there.
+pub fn end(time: Option<Duration>) -> Option<Instant> {
+    time.and_then(|time| Instant::now().checked_add(time))
+}
+
+/// A time-out of a socket as `End::timeouts` has it.
+pub fn nanos(time: libc::timeval) -> u64 {
+    (time.tv_sec.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec as u64 * 1000)
 }
 
 /// A duration as the kernel takes it.

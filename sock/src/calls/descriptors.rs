@@ -9,12 +9,12 @@ use std::sync::atomic::Ordering;
 
 /// Ends what stands behind a descriptor that is about to be closed.
 fn release(fd: c_int) {
-    if let Some(conn) = fds::conn(fd) {
-        epoll::forget(fd);
-        fds::put(fd, None);
-        if conn.fds.load(Ordering::Relaxed) > 0 {
-            return;
-        }
+    match fds::kind(fd) {
+        CONN => epoll::forget(fd),
+        EPOLL => epoll::closed(fd),
+        _ => {}
+    }
+    if let Some(conn) = fds::put(fd, None) {
         let is_last = conn.mine().holders.fetch_sub(1, Ordering::AcqRel) == 1;
         if !conn.is_joined() && is_last {
             conn.withdraw();
@@ -37,11 +37,6 @@ fn release(fd: c_int) {
             }
         }
         porter::forget(&conn);
-    } else {
-        if fds::kind(fd) == EPOLL {
-            epoll::closed(fd);
-        }
-        fds::put(fd, None);
     }
 }
 
@@ -182,10 +177,9 @@ unsafe extern "C" fn ioctl(fd: c_int, request: usize, arg: usize) -> c_int {
 
 /// Leaves a connection to the kernel alone, after it has stepped down: what closes it may go past the library.
 pub fn let_go(fd: c_int) {
-    if let Some(conn) = fds::conn(fd) {
-        epoll::forget(fd);
-        fds::put(fd, None);
-        if conn.fds.load(Ordering::Relaxed) == 0 {
+    if fds::kind(fd) == CONN {
+        epoll::let_go(fd);
+        if let Some(conn) = fds::put(fd, None) {
             porter::forget(&conn);
         }
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::missing_safety_doc)] // what each demands is what libc's function of the same name demands
 
-mod descriptors;
+pub(crate) mod descriptors;
 mod inout;
 mod messages;
 mod net;

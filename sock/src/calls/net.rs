@@ -132,9 +132,8 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
                 if let Some(conn) = fds::conn(fd) {
                     // SAFETY: so many bytes are there.
                     let time = unsafe { value.cast::<timeval>().read_unaligned() };
-                    let nanos = (time.tv_sec * 1_000_000_000 + time.tv_usec * 1000) as u64;
                     let what = if name == libc::SO_RCVTIMEO { IN } else { OUT };
-                    conn.mine().timeouts[what].store(nanos, Ordering::Relaxed);
+                    conn.mine().timeouts[what].store(crate::wait::nanos(time), Ordering::Relaxed);
                 }
             }
             libc::SO_ZEROCOPY => step::descriptor(fd, "it sends without copies"),

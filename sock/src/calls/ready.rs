@@ -41,7 +41,7 @@ unsafe extern "C" fn ppoll(all: *mut pollfd, count: nfds_t, time: *const timespe
     // SAFETY: the program's own.
     match unsafe { with_ours(all, count) } {
         // SAFETY: the program's own.
-        Some(all) => polls::poll(all, unsafe { polls::time(time) }, signals),
+        Some(all) => unsafe { polls::time(time) }.map_or(-1, |time| polls::poll(all, time, signals)),
         // SAFETY: the program's own.
         None => unsafe { real::ppoll(all, count, time, signals) },
     }
@@ -74,7 +74,12 @@ unsafe extern "C" fn __ppoll_chk(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn select(n: c_int, r: *mut fd_set, w: *mut fd_set, e: *mut fd_set, time: *mut timeval) -> c_int {
     // SAFETY: the program's own.
-    let limit = unsafe { time.as_ref() }.map(|time| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000));
+    let limit = unsafe { time.as_ref() }.map(|time| timespec {
+        tv_sec: time.tv_sec.saturating_add(time.tv_usec / 1_000_000),
+        tv_nsec: time.tv_usec % 1_000_000 * 1000,
+    });
+    // SAFETY: a time of ours, or none.
+    let Some(limit) = (unsafe { polls::time(limit.as_ref().map_or(ptr::null(), |limit| limit)) }) else { return -1 };
     let start = Instant::now();
     match polls::select(n, [r, w, e], limit, ptr::null()) {
         Some(found) => {
@@ -100,7 +105,8 @@ unsafe extern "C" fn pselect(
     signals: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own.
-    match polls::select(n, [r, w, e], unsafe { polls::time(time) }, signals) {
+    let Some(limit) = (unsafe { polls::time(time) }) else { return -1 };
+    match polls::select(n, [r, w, e], limit, signals) {
         Some(found) => found,
         // SAFETY: the program's own.
         None => unsafe { real::pselect(n, r, w, e, time, signals) },
@@ -180,5 +186,5 @@ unsafe extern "C" fn epoll_pwait2(
     signals: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own.
-    unsafe { wait(ep, to, max, polls::time(time), signals) }
+    unsafe { polls::time(time).map_or(-1, |time| wait(ep, to, max, time, signals)) }
 }

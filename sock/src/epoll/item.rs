@@ -2,9 +2,12 @@
 
 use crate::conn::Conn;
 use crate::poll;
-use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLRDNORM, c_int};
+use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLONESHOT, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRNORM, c_int};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// What each bell is for.
+pub const BITS: [u32; 2] = [(EPOLLIN | EPOLLRDNORM | EPOLLRDHUP) as u32, (EPOLLOUT | EPOLLWRNORM) as u32];
 
 /// A descriptor that is watched.
 pub struct Item {
@@ -13,6 +16,10 @@ pub struct Item {
     pub generation: u64,
     /// A one shot that was reported.
     pub silent: bool,
+    /// The program has removed it; the kernel still watches it.
+    pub gone: bool,
+    /// Added before this process was forked off: what the kernel watches is the parent's as well.
+    pub inherited: bool,
     pub ours: Option<Ours>,
 }
 
@@ -22,8 +29,8 @@ pub struct Ours {
     /// What the kernel watches the socket for.
     pub mask: u32,
     pub has_bell: [bool; 2],
-    pub armed: bool,
-    pub idle: u8,
+    pub armed: [bool; 2],
+    pub idle: usize,
     /// What had been there at the last report; none: nothing was reported yet.
     pub seen: Option<Seen>,
 }
@@ -38,7 +45,7 @@ pub struct Seen {
 
 impl Ours {
     pub fn new(conn: Arc<Conn>) -> Self {
-        Ours { conn, mask: 0, has_bell: [false; 2], armed: false, idle: 0, seen: None }
+        Ours { conn, mask: 0, has_bell: [false; 2], armed: [false; 2], idle: 0, seen: None }
     }
 
     /// What the kernel has to watch the socket for now.
@@ -47,13 +54,22 @@ impl Ours {
         if events & EPOLLET as u32 != 0 {
             return events; // edges do not wake twice; a change would make new ones
         }
-        events & ways | poll::mask(&self.conn, events as i16) as u16 as u32
+        // By rings, it is the same whatever is asked for: only the end can come this way.
+        let found = if poll::is_by_ring(&self.conn) {
+            events & !(BITS[0] | BITS[1]) | (EPOLLIN | EPOLLRDHUP) as u32
+        } else {
+            events & ways | poll::mask(&self.conn, events as i16) as u16 as u32
+        };
+        // The kernel refuses the two together.
+        if events & libc::EPOLLEXCLUSIVE as u32 != 0 { found & !(EPOLLRDHUP as u32) } else { found }
     }
 
-    pub fn arm(&mut self, is_armed: bool) {
-        if self.armed != is_armed {
-            self.armed = is_armed;
-            for bell in &self.conn.mine().bells {
+    /// Arms the bells of these events, and no others.
+    pub fn arm(&mut self, events: u32) {
+        for (what, bell) in self.conn.mine().bells.iter().enumerate() {
+            let is_armed = events & BITS[what] != 0;
+            if self.armed[what] != is_armed {
+                self.armed[what] = is_armed;
                 if is_armed { bell.arm() } else { bell.disarm() }
             }
         }
