@@ -1,6 +1,6 @@
 /* What MPI programs do, with all data checked: for the component "sci" under Open MPI, and for any other.
  *
- *   testbtl [PART]...     parts: sizes types order storm modes collectives windows threads serialized; without any, all but the last two
+ *   testbtl [PART]...     parts: sizes types order storm bursts modes collectives windows threads serialized; without any, all but the last two
  *
  * Compiled with SHARED it is a program of GASNet too, which begins that first, and has a thread that polls it all the time.
  *
@@ -335,6 +335,47 @@ static void part_threads(void) {
   for (int t = 0; t < THREADS; t++) MPI_Comm_free(&world[t]);
 }
 
+/* Bursts of small messages, which arrive while their receives are posted: who matches both at a time loses one. */
+static void part_bursts(void) {
+  enum { BURSTS = 2000, BURST = 100 };
+  const int to = (me + 1) % all, from = (me + all - 1) % all;
+  static MPI_Request request[BURST];
+  static int out[BURST];
+  for (int burst = 0; burst < BURSTS; burst++) {
+    for (int i = 0; i < BURST; i++) {
+      out[i] = burst * BURST + i;
+      MPI_Isend(&out[i], 1, MPI_INT, to, 6, MPI_COMM_WORLD, &request[i]);
+    }
+    for (int i = 0; i < BURST; i++) {
+      int in = -1;
+      MPI_Recv(&in, 1, MPI_INT, from, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(in == burst * BURST + i, "burst %d, message %d: %d", burst, i, in);
+    }
+    MPI_Waitall(BURST, request, MPI_STATUSES_IGNORE);
+  }
+}
+
+#ifdef SHARED
+static void gasnet_meet(void) {
+  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+  gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+/* MPI has no locks here, so that it may work in its own calls alone: what polls of GASNet take waits for one. */
+static void part_outside(void) {
+  int in = -1, out = 4711;
+  MPI_Request request;
+  if (me == 0) MPI_Irecv(&in, 1, MPI_INT, all - 1, 7, MPI_COMM_WORLD, &request);
+  gasnet_meet();
+  if (me == all - 1) MPI_Send(&out, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  gasnet_meet();
+  if (me != 0) return;
+  for (int i = 0; i < 10000; i++) gasnet_AMPoll();
+  CHECK(*(volatile int *)&in == -1, "a poll of GASNet's has called MPI");
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in == out, "outside: %d", in);
+}
+#endif
+
 /* One thread after the other, each of them new to MPI. */
 static void part_serialized(void) {
   pthread_t thread;
@@ -349,9 +390,13 @@ static void part_serialized(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} parts[] = {{"sizes", part_sizes}, {"types", part_types},             {"order", part_order},     {"storm", part_storm},
+} parts[] = {{"sizes", part_sizes}, {"types", part_types},             {"order", part_order},     {"storm", part_storm}, {"bursts", part_bursts},
              {"modes", part_modes}, {"collectives", part_collectives}, {"windows", part_windows}, {"threads", part_threads},
-             {"serialized", part_serialized}};
+             {"serialized", part_serialized},
+#ifdef SHARED
+             {"outside", part_outside},
+#endif
+};
 
 int main(int argc, char **argv) {
   int level = MPI_THREAD_SINGLE, given;
