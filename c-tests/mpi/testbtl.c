@@ -5,7 +5,8 @@
  * Compiled with SHARED it is a program of GASNet too, which begins that first, and has a thread that polls it all the time.
  *
  * Every byte that is received comes from a pattern of sender, receiver and message, and guards lie on both sides of it. "threads" asks for
- * MPI_THREAD_MULTIPLE, "serialized" for MPI_THREAD_SERIALIZED, the others for what MPI_Init gives. Ends with "testbtl: PASS" from rank 0, or with MPI_Abort. */
+ * MPI_THREAD_MULTIPLE, "serialized" for MPI_THREAD_SERIALIZED, the others for what MPI_Init gives. Ends with "testbtl: PASS" from rank 0, or
+ * with MPI_Abort. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
