@@ -7,7 +7,9 @@
  * 1. Nothing is sent from a handler, and nothing waits in a call of ob1: what cannot go at once is queued at its endpoint, and the
  *    component's progress function sends it. ob1 puts the order of messages right.
  * 2. Transfers (put, get) always go by that queue, because they may serve messages.
- * 3. Whoever takes an operation off a queue owns it. No lock is held while ob1 or the engine is called. */
+ * 3. Whoever takes an operation off a queue owns it. No lock is held while ob1 or the engine is called.
+ * 4. ob1 is called from the component's progress function alone. A program that uses GASNet too polls the engine outside of MPI, in
+ *    threads of its own perhaps, while ob1 has no locks, or before MPI_Init and after MPI_Finalize. What such a poll takes is kept. */
 #ifndef MPI_BTL_SCI_H
 #define MPI_BTL_SCI_H
 

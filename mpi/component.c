@@ -200,6 +200,8 @@ int sci_finalize(mca_btl_base_module_t *btl) {
   const time_t until = time(NULL) + LAST_SECONDS;
   (void)btl;
   while (sci.busy > 0 && time(NULL) <= until) sci_progress();
+  if (sci.busy > 0)
+    opal_output(0, "btl sci: %d peers and transfers had something under way %d s after MPI_Finalize; it is lost", (int)sci.busy, LAST_SECONDS);
   gasneti_sci_guest_leave();
   if (sci.busy == 0) forget_peers(); /* else operations name them; the process ends */
   return OPAL_SUCCESS;

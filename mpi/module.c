@@ -1,6 +1,10 @@
 /* The calls of a BTL module: fragments and transfers. */
 #include "btl_sci.h"
 
+#include "opal/util/output.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The longest fragment that travels in a slot of the engine, behind one argument. Longer ones take room in a ring. */
@@ -14,9 +18,9 @@ static void made(sci_op_t *op) {
 }
 OBJ_CLASS_INSTANCE(sci_op_t, mca_btl_base_descriptor_t, made, NULL);
 
-/* This thread is in a handler (rule 1). */
-static __thread bool is_handling;
-/* Fragments that this thread has taken. */
+/* What this thread does: not the component's progress (rule 4), that, or a handler in it (rule 1). */
+static __thread enum { OUTSIDE, IN_PROGRESS, IN_HANDLER } place;
+/* Fragments that this thread has given to ob1. */
 static __thread int taken;
 
 /* ---- descriptors ---- */
@@ -111,7 +115,7 @@ static void enqueue(sci_op_t *op) {
 }
 
 /* Whether a fragment may go at once. */
-static bool may_send(const mca_btl_base_endpoint_t *to) { return !is_handling && !to->waits; }
+static bool may_send(const mca_btl_base_endpoint_t *to) { return place != IN_HANDLER && !to->waits; }
 
 /* What ob1 wants to know of a fragment that has gone. */
 static void complete(sci_op_t *op) {
@@ -205,15 +209,65 @@ static void start_transfer(sci_op_t *op) {
 }
 
 /* ---- progress ---- */
-void sci_arrived(gex_Token_t token, void *bytes, size_t count, gex_AM_Arg_t tag) {
-  const mca_btl_active_message_callback_t *to = mca_btl_base_active_message_trigger + (uint8_t)tag;
+static void give_to_ob1(void *bytes, size_t count, mca_btl_base_tag_t tag) {
+  const mca_btl_active_message_callback_t *to = mca_btl_base_active_message_trigger + tag;
   mca_btl_base_segment_t part = {.seg_addr.pval = bytes, .seg_len = count};
   mca_btl_base_descriptor_t descriptor = {.des_segments = &part, .des_segment_count = 1};
-  (void)token;
-  is_handling = true;
-  if (to->cbfunc != NULL) to->cbfunc(&sci_module, (uint8_t)tag, &descriptor, to->cbdata);
-  is_handling = false;
+  place = IN_HANDLER;
+  if (to->cbfunc != NULL) to->cbfunc(&sci_module, tag, &descriptor, to->cbdata);
+  place = IN_PROGRESS;
   taken++;
+}
+
+/* A fragment that came while its thread was outside (rule 4). */
+typedef struct kept {
+  struct kept *next;
+  size_t count;
+  mca_btl_base_tag_t tag;
+  _Alignas(16) char bytes[];
+} kept_t;
+/* The lock is none of Open MPI's: those lock only if MPI has several threads. */
+static kept_t *volatile kept_first;
+static kept_t *kept_last; /* if there is a first */
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep(const void *bytes, size_t count, mca_btl_base_tag_t tag) {
+  kept_t *kept = malloc(sizeof *kept + count);
+  if (kept == NULL) {
+    opal_output(0, "btl sci: no memory for a fragment of %zu bytes that a poll of the program's has taken", count);
+    abort();
+  }
+  *kept = (kept_t){.count = count, .tag = tag};
+  memcpy(kept->bytes, bytes, count);
+  pthread_mutex_lock(&kept_lock);
+  if (kept_first == NULL)
+    kept_first = kept;
+  else
+    kept_last->next = kept;
+  kept_last = kept;
+  pthread_mutex_unlock(&kept_lock);
+}
+
+/* Gives ob1 what was kept. */
+static void give_kept(void) {
+  kept_t *first;
+  pthread_mutex_lock(&kept_lock);
+  first = kept_first;
+  kept_first = NULL;
+  pthread_mutex_unlock(&kept_lock);
+  for (kept_t *next; first != NULL; first = next) {
+    next = first->next;
+    give_to_ob1(first->bytes, first->count, first->tag);
+    free(first);
+  }
+}
+
+void sci_arrived(gex_Token_t token, void *bytes, size_t count, gex_AM_Arg_t tag) {
+  (void)token;
+  if (place == IN_PROGRESS)
+    give_to_ob1(bytes, count, (mca_btl_base_tag_t)tag);
+  else
+    keep(bytes, count, (mca_btl_base_tag_t)tag);
 }
 
 /* The first operation of an endpoint's queue. */
@@ -279,10 +333,15 @@ static int work_off_all(void) {
 }
 
 int sci_progress(void) {
-  const int before = taken;
-  if (is_handling) return 0; /* ob1 waits for a descriptor in a handler */
+  const int before = taken, caller = place;
+  int done = 0;
+  if (caller == IN_HANDLER) return 0; /* ob1 waits for a descriptor in a handler */
+  place = IN_PROGRESS;
   gasneti_sci_poll();
-  return taken - before + (sci.busy > 0 ? work_off_all() : 0);
+  if (kept_first != NULL) give_kept();
+  if (sci.busy > 0) done = work_off_all();
+  place = caller; /* the end of a transfer may have called */
+  return done + taken - before;
 }
 
 /* ---- the module ---- */

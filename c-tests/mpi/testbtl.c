@@ -1,14 +1,26 @@
 /* What MPI programs do, with all data checked: for the component "sci" under Open MPI, and for any other.
  *
- *   testbtl [PART]...     parts: sizes types order storm modes collectives windows threads; without any, all but threads
+ *   testbtl [PART]...     parts: sizes types order storm bursts modes collectives windows threads serialized; without any, all but the last two
+ *
+ * Compiled with SHARED it is a program of GASNet too, which begins that first, and has a thread that polls it all the time.
  *
  * Every byte that is received comes from a pattern of sender, receiver and message, and guards lie on both sides of it. "threads" asks for
- * MPI_THREAD_MULTIPLE, the others for what MPI_Init gives. Ends with "testbtl: PASS" from rank 0, or with MPI_Abort. */
+ * MPI_THREAD_MULTIPLE, "serialized" for MPI_THREAD_SERIALIZED, the others for what MPI_Init gives. Ends with "testbtl: PASS" from rank 0, or
+ * with MPI_Abort. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef SHARED
+#include <gasnet.h>
+
+static volatile int ends;
+static void *poll_gasnet(void *none) {
+  while (!ends) gasnet_AMPoll();
+  return none;
+}
+#endif
 
 static int me, all;
 
@@ -311,8 +323,8 @@ static void *talk(void *argument) {
       }
   return NULL;
 }
+enum { THREADS = 3 };
 static void part_threads(void) {
-  enum { THREADS = 3 };
   pthread_t thread[THREADS];
   MPI_Comm world[THREADS];
   int given;
@@ -324,21 +336,85 @@ static void part_threads(void) {
   for (int t = 0; t < THREADS; t++) MPI_Comm_free(&world[t]);
 }
 
+/* Bursts of small messages, which arrive while their receives are posted: who matches both at a time loses one. */
+static void part_bursts(void) {
+  enum { BURSTS = 2000, BURST = 100 };
+  const int to = (me + 1) % all, from = (me + all - 1) % all;
+  static MPI_Request request[BURST];
+  static int out[BURST];
+  for (int burst = 0; burst < BURSTS; burst++) {
+    for (int i = 0; i < BURST; i++) {
+      out[i] = burst * BURST + i;
+      MPI_Isend(&out[i], 1, MPI_INT, to, 6, MPI_COMM_WORLD, &request[i]);
+    }
+    for (int i = 0; i < BURST; i++) {
+      int in = -1;
+      MPI_Recv(&in, 1, MPI_INT, from, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(in == burst * BURST + i, "burst %d, message %d: %d", burst, i, in);
+    }
+    MPI_Waitall(BURST, request, MPI_STATUSES_IGNORE);
+  }
+}
+
+#ifdef SHARED
+static void gasnet_meet(void) {
+  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+  gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+/* MPI has no locks here, so that it may work in its own calls alone: what polls of GASNet take waits for one. */
+static void part_outside(void) {
+  int in = -1, out = 4711;
+  MPI_Request request;
+  if (me == 0) MPI_Irecv(&in, 1, MPI_INT, all - 1, 7, MPI_COMM_WORLD, &request);
+  gasnet_meet();
+  if (me == all - 1) MPI_Send(&out, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  gasnet_meet();
+  if (me != 0) return;
+  for (int i = 0; i < 10000; i++) gasnet_AMPoll();
+  CHECK(*(volatile int *)&in == -1, "a poll of GASNet's has called MPI");
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in == out, "outside: %d", in);
+}
+#endif
+
+/* One thread after the other, each of them new to MPI. */
+static void part_serialized(void) {
+  pthread_t thread;
+  MPI_Comm world = MPI_COMM_WORLD;
+  for (int t = 0; t < THREADS; t++) {
+    CHECK(pthread_create(&thread, NULL, talk, &world) == 0, "no thread");
+    pthread_join(thread, NULL);
+    talk(&world);
+  }
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
-} parts[] = {{"sizes", part_sizes}, {"types", part_types},             {"order", part_order},     {"storm", part_storm},
-             {"modes", part_modes}, {"collectives", part_collectives}, {"windows", part_windows}, {"threads", part_threads}};
+} parts[] = {{"sizes", part_sizes}, {"types", part_types},             {"order", part_order},     {"storm", part_storm}, {"bursts", part_bursts},
+             {"modes", part_modes}, {"collectives", part_collectives}, {"windows", part_windows}, {"threads", part_threads},
+             {"serialized", part_serialized},
+#ifdef SHARED
+             {"outside", part_outside},
+#endif
+};
 
 int main(int argc, char **argv) {
   int level = MPI_THREAD_SINGLE, given;
   for (int i = 1; i < argc; i++)
     if (strcmp(argv[i], "threads") == 0) level = MPI_THREAD_MULTIPLE;
+    else if (strcmp(argv[i], "serialized") == 0) level = MPI_THREAD_SERIALIZED;
+#ifdef SHARED
+  pthread_t poller;
+  gasnet_init(&argc, &argv);
+  gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);
+  CHECK(pthread_create(&poller, NULL, poll_gasnet, NULL) == 0, "no thread");
+#endif
   MPI_Init_thread(&argc, &argv, level, &given);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &all);
   for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-    int is_wanted = argc == 1 && parts[p].run != part_threads;
+    int is_wanted = argc == 1 && parts[p].run != part_threads && parts[p].run != part_serialized;
     for (int i = 1; i < argc; i++) is_wanted |= strcmp(argv[i], parts[p].name) == 0;
     if (!is_wanted) continue;
     parts[p].run();
@@ -347,5 +423,10 @@ int main(int argc, char **argv) {
   }
   if (me == 0) printf("testbtl: PASS\n");
   MPI_Finalize();
+#ifdef SHARED
+  ends = 1;
+  pthread_join(poller, NULL);
+  gasnet_exit(0);
+#endif
   return 0;
 }
