@@ -1779,6 +1779,15 @@ size_t gasneti_sci_ad_op(const gasneti_sci_ad_t *ad,
                          int implicit);
 
 /*
+ Does an operation on a word that is mapped here, and returns the old bits. The header has found the word, and made sure that the
+ */
+uint64_t gasneti_sci_ad_word(void *word,
+                             uint32_t opcode,
+                             uint64_t x,
+                             uint64_t y,
+                             uint32_t dt);
+
+/*
  `gex_TM_Split`: makes a team of the members with one color. In queries returns the size of scratch memory to grant.
  */
 size_t gasneti_sci_ex_split(gasneti_sci_tm_t **new_tm_p,

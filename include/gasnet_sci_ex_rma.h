@@ -66,36 +66,50 @@ GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_get_nbi(gex_TM_t tm, void *dest, gex_Ra
   return gasneti_sci_get_nbi(dest, node, src, nbytes, flags | GASNETI_SCI_FLAG_EX);
 }
 
-/* ---- values: 1 to 8 low-order bytes ---- */
+/* ---- values: 1 to 8 low-order bytes. `far`: as in gasnet_sci_rma.h ---- */
 GASNETI_SCI_ALWAYS void gasneti_sci_ex_value(const char *name, size_t nbytes) {
   if_pf (nbytes - 1 >= sizeof(gex_RMA_Value_t)) gasneti_sci_bad_value(name, nbytes);
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                  size_t nbytes, gex_Flags_t flags) {
+  gex_RMA_Value_t far = value;
   gasneti_sci_ex_value("gex_RMA_PutBlockingVal", nbytes);
+  if (gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) {
+    gasneti_sci_tick(nbytes);
+    return 0;
+  }
   flags |= GASNETI_SCI_FLAG_VALUE;
-  return gasneti_sci_do_ex_put(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, flags);
+  return gasneti_sci_do_ex_put(tm, rank, dest, GASNETI_SCI_LOW(&far, nbytes), nbytes, flags);
 }
 GASNETI_SCI_ALWAYS gex_Event_t gasneti_sci_do_ex_put_nb_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                             size_t nbytes, gex_Flags_t flags) {
+  gex_RMA_Value_t far = value;
   gasneti_sci_ex_value("gex_RMA_PutNBVal", nbytes);
+  if (gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) return GEX_EVENT_INVALID;
   flags |= GASNETI_SCI_FLAG_VALUE;
-  return gasneti_sci_do_ex_put_nb(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GEX_EVENT_NOW, flags);
+  return gasneti_sci_do_ex_put_nb(tm, rank, dest, GASNETI_SCI_LOW(&far, nbytes), nbytes, GEX_EVENT_NOW, flags);
 }
 GASNETI_SCI_ALWAYS int gasneti_sci_do_ex_put_nbi_val(gex_TM_t tm, gex_Rank_t rank, void *dest, gex_RMA_Value_t value,
                                                      size_t nbytes, gex_Flags_t flags) {
+  gex_RMA_Value_t far = value;
   gasneti_sci_ex_value("gex_RMA_PutNBIVal", nbytes);
+  if (gasneti_sci_near_put(gasneti_sci_jobrank(tm, rank), dest, GASNETI_SCI_LOW(&value, nbytes), nbytes)) return 0;
   flags |= GASNETI_SCI_FLAG_VALUE;
-  return gasneti_sci_do_ex_put_nbi(tm, rank, dest, GASNETI_SCI_LOW(&value, nbytes), nbytes, GEX_EVENT_NOW, flags);
+  return gasneti_sci_do_ex_put_nbi(tm, rank, dest, GASNETI_SCI_LOW(&far, nbytes), nbytes, GEX_EVENT_NOW, flags);
 }
 /* Nothing could report a refusal, so IMMEDIATE is ignored. */
 GASNETI_SCI_ALWAYS gex_RMA_Value_t gasneti_sci_do_ex_get_val(gex_TM_t tm, gex_Rank_t rank, const void *src, size_t nbytes,
                                                              gex_Flags_t flags) {
-  gex_RMA_Value_t value = 0;
+  gex_RMA_Value_t value = 0, far = 0;
   gasneti_sci_ex_value("gex_RMA_GetBlockingVal", nbytes);
+  if (gasneti_sci_near_get(GASNETI_SCI_LOW(&value, nbytes), gasneti_sci_jobrank(tm, rank), src, nbytes)) {
+    GASNETI_SCI_FENCE_ACQUIRE();
+    gasneti_sci_tick(nbytes);
+    return value;
+  }
   flags = (flags & ~GEX_FLAG_IMMEDIATE) | GASNETI_SCI_FLAG_VALUE;
-  (void)gasneti_sci_do_ex_get(tm, GASNETI_SCI_LOW(&value, nbytes), rank, src, nbytes, flags);
-  return value;
+  (void)gasneti_sci_do_ex_get(tm, GASNETI_SCI_LOW(&far, nbytes), rank, src, nbytes, flags);
+  return far;
 }
 
 /* ---- events. A test serves no messages; a wait does ---- */

@@ -121,7 +121,7 @@ impl<A: Adapter> Am<A> {
             waiter,
             adapter: adapter.clone(),
             interrupt,
-            running: Running::new(threaded),
+            running: Running::default(),
             rooms: AtomicU32::new(0),
             check: OnceLock::new(),
             background: AtomicU32::new(if adapter.wants_polls() { ADAPTER } else { 0 }),
@@ -215,6 +215,6 @@ impl<A: Adapter> Am<A> {
     /// True while this thread runs a handler.
     #[inline(always)]
     pub fn in_handler(&self) -> bool {
-        self.running.is_here()
+        self.running.is_here() || self.loopback.runs_here()
     }
 }

@@ -1,7 +1,7 @@
 //! Messages of a node to itself: the handler runs inside the call, on a copy of the payload where the contract demands one.
 //!
 //! There is no queue, so any number of messages needs no poll. There is no recursion, because handlers do not request. Client
-//! threads may send to themselves at the same time: each run takes a token and a buffer of its own from a pool.
+//! threads may send to themselves at the same time: each run has a token and a buffer of its own (`pool`).
 //!
 //! Must not know: queues, peers.
 
@@ -12,18 +12,17 @@ use super::engine::Am;
 use super::run::{self, record_handler};
 use super::slot::{Carry, Meta};
 use super::source::{Args, Source};
-use super::token::{Kind, Token};
+use super::token::Kind;
 use crate::sci::Adapter;
-use crate::sync::Ordering;
 
 /// A request in so many also polls.
 const MESSAGES_PER_POLL: u64 = 256;
 
-/// Null buffer and length 0 stand for a Short.
+/// What a message carries. Of a Medium the handler gets a copy.
 #[derive(Clone, Copy)]
 enum Load {
     Short,
-    Medium(*mut u8, usize),
+    Medium(Source),
     Long(*mut u8, usize),
 }
 
@@ -33,7 +32,7 @@ impl<A: Adapter> Am<A> {
     }
 
     pub(crate) fn loop_medium(&self, kind: Kind, handler: u8, source: Source, args: Args<'_>) {
-        self.loopback.with_copy(source, |copy| self.loop_run(kind, handler, Load::Medium(copy, source.len()), args));
+        self.loop_run(kind, handler, Load::Medium(source), args);
     }
 
     pub(crate) fn loop_long(&self, kind: Kind, handler: u8, source: Source, address: usize, args: Args<'_>) {
@@ -49,46 +48,49 @@ impl<A: Adapter> Am<A> {
     pub fn run_as_reply(&self, source: u32, handler: u8, payload: Source) {
         // SAFETY: no words for no arguments.
         let none = unsafe { Args::from_raw(std::ptr::null(), 0) };
-        self.loopback.with_copy(payload, |copy| {
-            self.loop_run_from(source, Kind::LoopReply, handler, Load::Medium(copy, payload.len()), none);
-        });
+        self.loop_run_from(source, Kind::LoopReply, handler, Load::Medium(payload), none);
     }
 
+    #[inline(always)]
     fn loop_run(&self, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
         self.loop_run_from(self.me, kind, handler, load, args);
     }
 
+    #[inline(always)]
     fn loop_run_from(&self, source: u32, kind: Kind, handler: u8, load: Load, args: Args<'_>) {
-        // `None` for the library's own messages: each engine reaches its own node without messages.
-        let token = self.loopback.tokens.with(|pool| pool.borrow_mut().pop()).unwrap_or_else(Token::leak);
+        let run = self.loopback.enter();
+        let token = run.stand.token;
         let (carry, len) = match load {
             Load::Short => (Carry::Short, 0),
-            Load::Medium(_, len) => (Carry::Inline, len),
+            Load::Medium(source) => (Carry::Inline, source.len()),
             Load::Long(_, len) => (Carry::Long, len),
         };
         let meta = Meta::new(0, handler, args.count(), carry, len);
         token.open(kind, source, 0, meta);
         let function = run::function(self, token, meta);
-        let unpacked = args.unpacked();
-        let arg = |k: usize| unpacked[k];
+        let words = args.words();
+        let arg = |k: usize| (words[k / 2] >> (32 * (k % 2))) as i32;
         record_handler(token, len);
         let is_request = matches!(kind, Kind::LoopRequest);
-        let before = self.running.enter_loop();
+        let before = self.loopback.is_counted_by_running().then(|| self.running.enter());
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
-            // SAFETY: the client registered this function for payloads and this argument count; `buf` has `len` bytes.
-            Load::Medium(buf, len) | Load::Long(buf, len) => unsafe {
-                dispatch::payload(function, token.raw(), buf, len, arg, args.count())
+            // SAFETY: the client registered this function for payloads and this argument count; the copy has `len` bytes.
+            Load::Medium(source) => unsafe {
+                dispatch::payload(function, token.raw(), run.stand.copy(source), len, arg, args.count())
             },
+            // SAFETY: as above; `buf` has `len` bytes.
+            Load::Long(buf, len) => unsafe { dispatch::payload(function, token.raw(), buf, len, arg, args.count()) },
         }
         self.check_handler();
-        self.running.leave_loop(before);
+        if let Some(before) = before {
+            self.running.leave(before);
+        }
         token.close();
-        self.loopback.tokens.with(|pool| pool.borrow_mut().push(token));
-        let before = self.loopback.count.fetch_add(1, Ordering::Relaxed); // Relaxed: a count, alone
+        self.loopback.leave(&run);
         // A client that sends to itself until a peer says stop must hear the peer. Requests only: no handler sends these.
-        if is_request && before.is_multiple_of(MESSAGES_PER_POLL) {
+        if is_request && run.before.is_multiple_of(MESSAGES_PER_POLL) {
             self.poll();
         }
     }

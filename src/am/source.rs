@@ -55,11 +55,6 @@ impl<'a> Args<'a> {
     pub fn words(&self) -> &'a [u64] {
         self.words
     }
-
-    /// The arguments unpacked, as handlers get them.
-    pub fn unpacked(&self) -> [i32; MAX_ARGS] {
-        std::array::from_fn(|i| self.words.get(i / 2).map_or(0, |w| (w >> (32 * (i % 2))) as i32))
-    }
 }
 
 /// The payload of a Medium or Long: bytes that stay readable until the call returns.

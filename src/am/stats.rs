@@ -14,7 +14,7 @@ impl<A: Adapter> Am<A> {
         let medium = self.peers.all_known().filter_map(|p| p.outbox.try_with(|o| o.medium_bytes.get())).sum();
         let mut list = vec![
             ("requests sent", sent),
-            ("messages to itself", self.loopback.count.load(Ordering::Relaxed)), // Relaxed: a report
+            ("messages to itself", self.loopback.count()),
             ("Medium request bytes", medium),
         ];
         self.inbox.try_with(|inbox| {

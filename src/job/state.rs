@@ -30,7 +30,7 @@ use crate::sci::process::Mark;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, JobAdapter, NodeId, Placement, RemoteSegment};
-use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::trace::{self, Place};
 use crate::vis::Vis;
 use crate::xfer::{Rma, reference};
@@ -105,6 +105,8 @@ pub struct Job {
     rma: Rma,
     vis: Vis,
     window: Option<Window>,
+    /// Segments were made before, or nodes have tried to.
+    has_tried: AtomicBool,
     places: Arc<Places>,
     /// By which other nodes know this process.
     mark: Mark,
@@ -288,6 +290,7 @@ impl Job {
             rma,
             vis,
             window,
+            has_tried: AtomicBool::new(false),
             places,
             mark: Mark::new(),
             sizes,

@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub(crate) const SEGMENTS: usize = 32;
 
 /// Raised whenever the layout below changes.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
 
 /// Extents of this size start on a multiple of it, so that the kernel can use huge pages for them.
 const HUGE: u64 = 2 << 20;
@@ -70,7 +70,12 @@ struct Head {
     layout: AtomicU64,
     /// Bytes handed out behind the fabric.
     cursor: AtomicU64,
+    /// Where the extents of one segment of each node lie side by side; 0: nowhere yet; [`NOWHERE`].
+    common: AtomicU64,
 }
+
+/// There is no such place, and there will be none.
+const NOWHERE: u64 = 1;
 
 const _: () = assert!(size_of::<Head>() == 128, "bells follow the head at their own alignment");
 const _: () = assert!(size_of::<Bell>() == 128, "a bell's pair of lines is shared with nothing, and records follow");
@@ -186,6 +191,24 @@ impl Fabric {
             return Err(e);
         }
         Ok(start)
+    }
+
+    /// File space of `len` bytes in which nodes have parts of their own: the same for all who ask. `None`: there is none.
+    pub(crate) fn common(&self, fd: &OwnedFd, len: u64) -> Option<u64> {
+        let common = &self.head().common;
+        // Relaxed, all: the number alone matters. Whose attempt came too late has taken space for nothing, which costs no memory.
+        let known = |word: u64| (word != NOWHERE).then_some(word);
+        match common.load(Ordering::Relaxed) {
+            0 => {
+                let mine = self.allocate(fd, len).unwrap_or(NOWHERE);
+                known(
+                    common
+                        .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
+                        .map_or_else(|of| of, |_| mine),
+                )
+            }
+            word => known(word),
+        }
     }
 
     /// Is that an extent which [`Self::allocate`] may have given? `OutOfRange`.

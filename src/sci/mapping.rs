@@ -8,6 +8,7 @@ use super::window::Hold;
 use super::{Placement, SciError};
 use memmap2::{MmapOptions, MmapRaw};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 /// A shared map, readable and writable. Dropping it unmaps; inside a window the reservation is put back.
 pub(crate) struct Mapping {
@@ -24,6 +25,8 @@ enum Backing {
     Anywhere(#[allow(dead_code)] MmapRaw), // kept for its drop
     /// In a window.
     Window(#[allow(dead_code)] Hold), // kept for its drop
+    /// A part of another map.
+    Part(#[allow(dead_code)] Arc<Mapping>), // kept for its drop
 }
 
 // SAFETY: `base` is a plain address; access to the memory is the business of who gets it.
@@ -49,6 +52,12 @@ impl Mapping {
             Placement::Anywhere => Self::anywhere(fd, offset, len),
             Placement::At(address) => Self::in_window(fd, offset, len, address),
         }
+    }
+
+    /// `len` bytes of `whole`, which has them.
+    pub(crate) fn part(whole: &Arc<Mapping>, offset: usize, len: usize) -> Self {
+        assert!(offset <= whole.len && len <= whole.len - offset);
+        Self { base: whole.base.wrapping_add(offset), len, _place: Backing::Part(whole.clone()) }
     }
 
     fn anywhere(fd: &OwnedFd, offset: u64, len: usize) -> Result<Self, SciError> {

@@ -11,22 +11,24 @@ use super::fabric::{self, Entry, Fabric, SEGMENTS};
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt, linux};
 use super::mapping::Mapping;
 use super::segment::Found;
-use super::window::page_size;
+use super::window::{Window, page_size};
 use super::{Adapter, LocalSegment, NodeId, Placement, Properties, RemoteSegment, SciError, SegmentId, pio, room};
 use crate::sync::{AtomicBool, Ordering, fence};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 mod file;
 mod maps;
+mod side_by_side;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use file::JobFile;
 use maps::Held;
 pub use maps::{ShmLocal, ShmRemote};
+use side_by_side::SideBySide;
 
 /// A node's door to the segments of its host. Cheap to clone.
 #[derive(Clone)]
@@ -41,12 +43,21 @@ struct Core {
     page: usize,
     /// One thread at a time looks for a free entry.
     creating: Mutex<()>,
+    /// Segments that all nodes map in one.
+    side_by_side: RwLock<Option<SideBySide>>,
     /// The system can, and this process is registered.
     can_membarrier: bool,
     /// This node sleeps with membarrier.
     membarrier: AtomicBool,
     /// Not the whole job does: senders fence.
     senders_fence: AtomicBool,
+}
+
+impl Core {
+    /// Where the extent of that segment has to lie, if it lies beside those of the other nodes.
+    fn laid_out(&self, node: NodeId, id: SegmentId, len: usize) -> Option<u64> {
+        self.side_by_side.read().as_ref().and_then(|all| all.extent(node, id, len))
+    }
 }
 
 impl Shm {
@@ -65,6 +76,7 @@ impl Shm {
             node,
             page: page_size(),
             creating: Mutex::new(()),
+            side_by_side: RwLock::new(None),
             can_membarrier,
             membarrier: AtomicBool::new(can_membarrier),
             senders_fence: AtomicBool::new(true),
@@ -107,6 +119,13 @@ impl Shm {
         self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
 
+    /// From now on the segment `id` that a node makes lies in the file where the node's part of `window` begins, and is mapped there with those of
+    /// the other nodes in one. All nodes of the host must call it before they make the segment, or none. `None`: each has a place
+    /// and a map of its own, as before.
+    pub fn lay_out(&self, id: SegmentId, window: Option<&Window>) {
+        *self.core.side_by_side.write() = window.and_then(|window| SideBySide::new(&self.core, id, window));
+    }
+
     pub(super) fn bell(&self, node: NodeId) -> Result<ShmBell, SciError> {
         let bell = std::ptr::from_ref(self.core.fabric.bell(node)?);
         Ok(ShmBell { bell, core: self.core.clone() })
@@ -147,7 +166,11 @@ impl Adapter for Shm {
         // From here on a failure gives the entry back: `lease` does.
         let mut lease = Lease::new(&self.core, self.core.node, index, id);
         lease.entry().set_extent(0, 0);
-        match self.core.file.with(|fd| self.core.fabric.allocate(fd, len as u64)) {
+        let extent = match self.core.laid_out(self.core.node, id, len) {
+            Some(offset) => Ok(offset),
+            None => self.core.file.with(|fd| self.core.fabric.allocate(fd, len as u64)),
+        };
+        match extent {
             Ok(offset) => lease.settle(offset, len),
             Err(e) => {
                 lease.entry().life.remove();
@@ -164,7 +187,7 @@ impl Adapter for Shm {
         let index = super::segment::await_available(timeout, || find_available(entries, node, id))?;
         let mut lease = Lease::new(&self.core, node, index, id);
         let (offset, len) = lease.entry().extent();
-        if node != self.core.node {
+        if node != self.core.node && self.core.laid_out(node, id, len as usize) != Some(offset) {
             // The owner may have written anything there, and memory behind the file's end can be mapped, but not used.
             self.core.file.with(|fd| self.core.fabric.check_extent(fd, offset, len))?;
         }
@@ -232,6 +255,13 @@ impl Lease {
         pio::check_range(offset, len, self.extent.1)?;
         if !offset.is_multiple_of(self.core.page) {
             return Err(SciError::Misaligned { offset, need: self.core.page });
+        }
+        if offset == 0 && self.core.laid_out(self.node, self.id, self.extent.1) == Some(self.extent.0) {
+            let side_by_side = self.core.side_by_side.read();
+            let map = side_by_side.as_ref().and_then(|all| all.map(&self.core, self.node, len, place));
+            if let Some(map) = map {
+                return map;
+            }
         }
         self.core.file.with(|fd| Mapping::new(fd, self.extent.0 + offset as u64, len, place))
     }

@@ -52,6 +52,11 @@ impl Window {
         (node < self.nodes).then(|| self.reservation.base + self.stride * node as usize)
     }
 
+    /// Nodes.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
     /// Bytes per node.
     pub fn stride(&self) -> usize {
         self.stride

@@ -8,7 +8,7 @@ use crate::api::shared::heads::Heads;
 use crate::api::shared::objects::{self, gasneti_sci_tm_t};
 use crate::api::shared::reach;
 use crate::api::shared::rma::{NO_OP, engines, is_refused};
-use crate::atomic::word::{Kind, Operation, Verb};
+use crate::atomic::word::{self, Kind, Operation, Verb};
 use crate::atomic::{self, Fetch};
 use crate::base::error::{Error, bad_arg};
 use crate::coll::description::Description;
@@ -189,6 +189,18 @@ pub unsafe extern "C" fn gasneti_sci_ad_op(
             start(at, operation, (fetch, fetches), flags, implicit != 0)
         )
     })
+}
+
+/// Does an operation on a word that is mapped here, and returns the old bits. The header has found the word, and made sure that the
+/// domain has the operation and the type.
+///
+/// # Safety
+/// `word` is aligned, and valid for reads and writes that are atomic.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_sci_ad_word(word: *mut c_void, opcode: u32, x: u64, y: u64, dt: u32) -> u64 {
+    let (Some(kind), Some((verb, _))) = (kind(dt), verb(opcode)) else { return 0 };
+    // SAFETY: as the caller promises.
+    unsafe { word::apply(Operation { kind, verb, x, y }, word.cast()) }
 }
 
 /// Starts an operation, and returns what its call does.

@@ -24,6 +24,9 @@ const FAILED: usize = usize::MAX;
 /// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`AccessCounts`]).
 const REACHED: Key = Key::new("reached");
 
+/// More nodes of a host than this have their segments in one map.
+const APART: usize = 16;
+
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
 
@@ -204,6 +207,7 @@ impl Job {
         if self.sizes.reserves {
             self.agree_on_room(size)?;
         }
+        self.lay_out();
         let restored = restore_file(&self.adapter, self.memory.header());
         let made = restored.and_then(|()| self.create_segment(size));
         let (base, len) = match &made {
@@ -231,6 +235,15 @@ impl Job {
         boot::put_words(&*self.boot, REACHED, &[word, kernel, namespaces, refused])?;
         self.boot.fence()?;
         Ok((made, connected?, self.reached()?))
+    }
+
+    /// Decides whether the segments of this host lie side by side. In a first attempt only: later a node may still have memory of the one
+    /// before.
+    fn lay_out(&self) {
+        let is_first = !self.has_tried.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
+        let near = (0..self.nodes).filter(|node| !self.adapter.is_far(NodeId(*node as u16))).count();
+        let is_wanted = is_first && near > APART && self.may_map_all();
+        self.adapter.near().lay_out(PAYLOAD, self.window.as_ref().filter(|_| is_wanted));
     }
 
     /// Finds out whether the segments of those who share memory can be committed together, before any node begins with it: the kernel

@@ -169,3 +169,49 @@ fn a_node_that_is_missing_forbids_fence_free_sending() {
     assert!(matches!(Shm::join(file.as_fd(), 0, 3, NodeId(0)), Err(SciError::LayoutMismatch { .. })));
     assert!(matches!(Shm::join(file.as_fd(), 0, 2, NodeId(2)), Err(SciError::NoSuchNode { .. })));
 }
+
+#[test]
+fn segments_that_lie_side_by_side_are_one_map_and_others_have_their_own() {
+    let (file, id, page) = (memory_file(), SegmentId(5), page_size());
+    let nodes: Vec<_> = (0..3).map(|node| Shm::join(file.as_fd(), 0, 3, NodeId(node)).unwrap()).collect();
+    // One window: a process has it once.
+    let window = Window::reserve(4, 4 * page, 3).expect("free in a test process");
+    nodes.iter().for_each(|node| node.lay_out(id, Some(&window)));
+    let make = |node: &Shm, len| {
+        let own = node.create(id, len).unwrap();
+        own.set_available().unwrap();
+        own
+    };
+    // The last one is too long for its part, and lies elsewhere.
+    let own = [make(&nodes[0], 4 * page), make(&nodes[1], page), make(&nodes[2], 5 * page)];
+    let other = nodes[1].create(SegmentId(6), page).unwrap();
+    let place = |node| Placement::At(window.address(node).unwrap());
+    let near = own[0].map(place(0)).unwrap();
+    let peer = nodes[0].connect(NodeId(1), id, Duration::ZERO).unwrap();
+    let map = peer.map(0, page, place(1)).unwrap();
+    assert_eq!(map.address().addr(), window.address(1).unwrap());
+    let mut path = Vec::new();
+    for line in std::fs::read_to_string("/proc/self/maps").unwrap().lines() {
+        let start = usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
+        path.extend(
+            (window.address(0).unwrap()..window.address(2).unwrap() + 4 * page).contains(&start).then_some(start),
+        );
+    }
+    assert_eq!(path, [window.address(0).unwrap()], "one map");
+    // The owner of the second sees what is stored through that map, and nobody else's memory changes.
+    let theirs = own[1].map(Placement::Anywhere).unwrap();
+    map.packet(0, 9, &[]);
+    assert_eq!(theirs.word(0).load(Ordering::Acquire), 9);
+    assert_eq!(near.word(4 * page - 8).load(Ordering::Relaxed), 0);
+    let long = nodes[0].connect(NodeId(2), id, Duration::ZERO).unwrap();
+    assert!(long.map(0, 5 * page, place(2)).is_err() && long.map(0, 5 * page, Placement::Anywhere).is_ok());
+    drop((near, map, peer));
+    // With the map goes its hold on the window. A second layout finds the same place in the file.
+    assert!(own[0].map(place(0)).is_ok());
+    nodes[0].lay_out(id, None);
+    assert!(
+        nodes[0].connect(NodeId(1), id, Duration::ZERO).unwrap().map(0, page, place(1)).is_ok(),
+        "by a map of its own"
+    );
+    drop(other);
+}

@@ -130,7 +130,16 @@ kernels! {
     PACKED_IN_PLACE_FLOOD = bench_packed_in_place_flood;
     EX_PUT = bench_ex_put;
     EX_GET = bench_ex_get;
+    EX_PUT_ANY = bench_ex_put_any;
+    EX_GET_ANY = bench_ex_get_any;
+    COPY_ANY_TO = bench_copy_any_to;
+    COPY_ANY_FROM = bench_copy_any_from;
+    EX_PUT_NBI = bench_ex_put_nbi;
+    EX_PUT_VAL = bench_ex_put_val;
+    EX_GET_VAL = bench_ex_get_val;
+    EX_MEDIUM_SELF = bench_ex_medium_self;
     FADD = bench_fadd;
+    FADD_ANY = bench_fadd_any;
     FADD_BOTH = bench_fadd_both;
     BARE_FADD = bench_bare_fadd;
     BARE_FADD_BOTH = bench_bare_fadd_both;

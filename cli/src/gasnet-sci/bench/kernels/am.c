@@ -102,6 +102,9 @@ KERNELS(short, SEND_SHORT);
 KERNELS(medium, SEND_MEDIUM);
 KERNELS(long, SEND_LONG);
 KERNELS(ex_short, SEND_EX);
+/* A Medium to oneself, until its handler has run. */
+KERNEL(ex_medium_self, EACH { OK(gex_AM_RequestMedium1(bench_tm, bench_me, MEDIUM_COUNT, bench_local, bytes, GEX_EVENT_NOW, 0, 7)); AWAIT(seen, 1); },
+       (void)i);
 KERNEL(full_short_reply_trip, EACH { SEND_FULL(ASK); AWAIT(seen, 1); }, (void)i; AWAIT(served, n));
 
 /* Requests whose payloads the client packs: into its own memory, for the call that copies, or where the library says. */

@@ -15,6 +15,32 @@ double BENCH(ex_get)(long n, size_t bytes) {
   LOOP(gex_RMA_GetBlocking(bench_tm, bench_local, bench_peer, bench_remote, bytes, 0), (void)0);
 }
 
+/* A length that the compiler does not know. */
+static size_t any(size_t bytes) {
+  __asm__("" : "+r"(bytes));
+  return bytes;
+}
+double BENCH(ex_put_any)(long n, size_t bytes) {
+  LOOP(gex_RMA_PutBlocking(bench_tm, bench_peer, bench_remote, bench_local, any(bytes), 0), (void)0);
+}
+double BENCH(ex_get_any)(long n, size_t bytes) {
+  LOOP(gex_RMA_GetBlocking(bench_tm, bench_local, bench_peer, bench_remote, any(bytes), 0), (void)0);
+}
+double BENCH(copy_any_to)(long n, size_t bytes) { LOOP(memcpy(bench_mapped, bench_local, any(bytes)), (void)0); }
+double BENCH(copy_any_from)(long n, size_t bytes) { LOOP(memcpy(bench_local, bench_mapped, any(bytes)), (void)0); }
+double BENCH(ex_put_nbi)(long n, size_t bytes) {
+  LOOP((void)gex_RMA_PutNBI(bench_tm, bench_peer, bench_remote, bench_local, bytes, GEX_EVENT_DEFER, 0),
+       (void)gex_NBI_Wait(GEX_EC_PUT, 0));
+}
+double BENCH(ex_put_val)(long n, size_t bytes) {
+  (void)bytes;
+  LOOP((void)gex_RMA_PutBlockingVal(bench_tm, bench_peer, bench_remote, (gex_RMA_Value_t)i, 8, 0), (void)0);
+}
+double BENCH(ex_get_val)(long n, size_t bytes) {
+  (void)bytes;
+  LOOP(__asm__ __volatile__("" ::"r"(gex_RMA_GetBlockingVal(bench_tm, bench_peer, bench_remote, 8, 0))), (void)0);
+}
+
 /* ---- fetch and add: a word near the end of node 1's segment, which nothing else uses ---- */
 
 #define WORD_AT (SEGMENT - 4096)
@@ -37,6 +63,14 @@ double BENCH(fadd)(long n, size_t bytes) {
   uint64_t result = 0;
   (void)bytes;
   LOOP(FADD(result); USE(result), (void)0);
+}
+/* With an opcode that the compiler does not know. */
+double BENCH(fadd_any)(long n, size_t bytes) {
+  void *const at = word_of_1();
+  uint64_t result = 0;
+  gex_OP_t op = GEX_OP_FADD;
+  (void)bytes;
+  LOOP(__asm__("" : "+r"(op)); gex_Event_Wait(gex_AD_OpNB_U64(bench_domain, &result, 1, at, op, 1, 0, 0)); USE(result), (void)0);
 }
 double BENCH(fadd_both)(long n, size_t bytes) {
   void *const at = word_of_1();
