@@ -52,8 +52,6 @@ impl Free {
 /// A thread's own. A cache line and the next one, which processors fetch with it.
 #[repr(align(128))]
 struct Seat {
-    /// The thread's number; 0: nobody's.
-    owner: AtomicUsize,
     /// Messages that it sent to this node.
     count: AtomicU64,
     /// Handlers for such messages that run.
@@ -61,9 +59,15 @@ struct Seat {
     free: Free,
 }
 
+#[derive(Default)]
+#[repr(align(128))]
+struct Owners([AtomicUsize; SEATS]);
+
 /// Everything for messages to the own node.
 pub(crate) struct Loopback {
     threaded: bool,
+    /// The numbers of the threads that have the seats; 0: nobody. Apart from these, because threads without a seat look at all.
+    owners: Owners,
     seats: [Seat; SEATS],
     /// A thread has sent to the own node. A thread that has not looks no further ([`Self::runs_here`]).
     looped: AtomicBool,
@@ -100,14 +104,10 @@ impl Loopback {
     /// # Safety
     /// As [`ModeLock::new`].
     pub(crate) unsafe fn new(threaded: bool) -> Loopback {
-        let seat = |_| Seat {
-            owner: AtomicUsize::new(0),
-            count: AtomicU64::new(0),
-            running: Cell::new(0),
-            free: Free::default(),
-        };
+        let seat = |_| Seat { count: AtomicU64::new(0), running: Cell::new(0), free: Free::default() };
         Loopback {
             threaded,
+            owners: Owners::default(),
             seats: std::array::from_fn(seat),
             looped: AtomicBool::new(false),
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
@@ -166,7 +166,7 @@ impl Loopback {
     #[inline(never)]
     fn is_running(&self) -> bool {
         match self.place(thread_number()) {
-            Ok(seat) => seat.running.get() > 0,
+            Ok(at) => self.seats[at].running.get() > 0,
             Err(Some(_)) => false,
             Err(None) => STANDING.with(Cell::get) > 0,
         }
@@ -185,8 +185,9 @@ impl Loopback {
             return Some(&self.seats[0]);
         }
         let me = thread_number();
-        let first = &self.seats[first(me)];
-        if first.owner.load(Ordering::Relaxed) == me { Some(first) } else { self.find(me) } // Relaxed: this thread's own store
+        let first = first(me);
+        // Relaxed: this thread's own store
+        if self.owners.0[first].load(Ordering::Relaxed) == me { Some(&self.seats[first]) } else { self.find(me) }
     }
 
     #[inline(never)]
@@ -194,22 +195,22 @@ impl Loopback {
         self.looped.store(true, Ordering::Relaxed); // Relaxed: only this thread needs to see it before it asks
         loop {
             match self.place(me) {
-                Ok(seat) => return Some(seat),
+                Ok(at) => return Some(&self.seats[at]),
                 // Relaxed: a seat that was nobody's has nothing in it.
-                Err(Some(seat)) => _ = seat.owner.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed),
+                Err(Some(at)) => _ = self.owners.0[at].compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed),
                 Err(None) => return None,
             }
         }
     }
 
-    /// The seat of the thread with this number, or the one where it may sit down, if there is any.
-    fn place(&self, me: usize) -> Result<&Seat, Option<&Seat>> {
+    /// The place of the seat of the thread with this number, or the one where it may sit down, if there is any.
+    fn place(&self, me: usize) -> Result<usize, Option<usize>> {
         for k in 0..SEATS {
-            let seat = &self.seats[(first(me) + k) % SEATS];
+            let at = (first(me) + k) % SEATS;
             // Relaxed: a thread knows its own seat. Seats are never given back, so behind one that is nobody's no thread sits whose first is here.
-            match seat.owner.load(Ordering::Relaxed) {
-                0 => return Err(Some(seat)),
-                owner if owner == me => return Ok(seat),
+            match self.owners.0[at].load(Ordering::Relaxed) {
+                0 => return Err(Some(at)),
+                owner if owner == me => return Ok(at),
                 _ => {}
             }
         }

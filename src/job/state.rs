@@ -105,10 +105,8 @@ pub struct Job {
     rma: Rma,
     vis: Vis,
     window: Option<Window>,
-    /// Segments were made before, or nodes have tried to.
-    has_tried: AtomicBool,
+    has_tried_segments: AtomicBool,
     places: Arc<Places>,
-    /// By which other nodes know this process.
     mark: Mark,
     sizes: Sizes,
     segments: OnceLock<Box<[SegmentInfo]>>,
@@ -272,8 +270,9 @@ impl Job {
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
         let sizes = wish.agree(&*boot, memory.header(), &cards)?;
-        let stride = sizes.stride as usize;
-        let window = if client.everything { None } else { agree_on_window(&*boot, config.window, stride)? };
+        let window =
+            if client.everything { None } else { agree_on_window(&*boot, config.window, sizes.stride as usize)? };
+        attach::choose_layout(&adapter, &config, window.as_ref(), me, nodes);
         boot.fence()?; // after this all nodes have read the environment
         drop(environment);
         Ok(Job {
@@ -290,7 +289,7 @@ impl Job {
             rma,
             vis,
             window,
-            has_tried: AtomicBool::new(false),
+            has_tried_segments: AtomicBool::new(false),
             places,
             mark: Mark::new(),
             sizes,

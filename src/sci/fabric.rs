@@ -70,12 +70,9 @@ struct Head {
     layout: AtomicU64,
     /// Bytes handed out behind the fabric.
     cursor: AtomicU64,
-    /// Where the extents of one segment of each node lie side by side; 0: nowhere yet; [`NOWHERE`].
+    /// Where the extents of one segment of each node lie side by side; 0: nowhere.
     common: AtomicU64,
 }
-
-/// There is no such place, and there will be none.
-const NOWHERE: u64 = 1;
 
 const _: () = assert!(size_of::<Head>() == 128, "bells follow the head at their own alignment");
 const _: () = assert!(size_of::<Bell>() == 128, "a bell's pair of lines is shared with nothing, and records follow");
@@ -193,22 +190,17 @@ impl Fabric {
         Ok(start)
     }
 
-    /// File space of `len` bytes in which nodes have parts of their own: the same for all who ask. `None`: there is none.
+    /// Takes file space of `len` bytes in which nodes have parts of their own. One node calls it, before the others ask.
+    pub(crate) fn choose_common(&self, fd: &OwnedFd, len: u64) -> Result<(), SciError> {
+        let at = self.allocate(fd, len)?;
+        self.head().common.store(at, Ordering::Relaxed); // Relaxed: a fence of the job is between this and who asks
+        Ok(())
+    }
+
+    /// Where that space is, the same for all who ask. `None`: there is none.
     pub(crate) fn common(&self, fd: &OwnedFd, len: u64) -> Option<u64> {
-        let common = &self.head().common;
-        // Relaxed, all: the number alone matters. Whose attempt came too late has taken space for nothing, which costs no memory.
-        let known = |word: u64| (word != NOWHERE).then_some(word);
-        match common.load(Ordering::Relaxed) {
-            0 => {
-                let mine = self.allocate(fd, len).unwrap_or(NOWHERE);
-                known(
-                    common
-                        .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
-                        .map_or_else(|of| of, |_| mine),
-                )
-            }
-            word => known(word),
-        }
+        let at = self.head().common.load(Ordering::Relaxed); // Relaxed: as above
+        (at != 0 && self.check_extent(fd, at, len).is_ok()).then_some(at)
     }
 
     /// Is that an extent which [`Self::allocate`] may have given? `OutOfRange`.

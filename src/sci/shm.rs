@@ -119,6 +119,11 @@ impl Shm {
         self.core.file.replace(fd, self.core.fabric.nodes() == 1)
     }
 
+    /// Chooses where segments of this host will lie side by side ([`Self::lay_out`]). One node calls it, and a job-wide fence follows.
+    pub fn choose_layout(&self, window: &Window) {
+        SideBySide::choose(&self.core, window);
+    }
+
     /// From now on the segment `id` that a node makes lies in the file where the node's part of `window` begins, and is mapped there with those of
     /// the other nodes in one. All nodes of the host must call it before they make the segment, or none. `None`: each has a place
     /// and a map of its own, as before.

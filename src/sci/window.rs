@@ -57,6 +57,11 @@ impl Window {
         self.nodes
     }
 
+    /// Bytes of all.
+    pub fn bytes(&self) -> u64 {
+        self.reservation.len as u64
+    }
+
     /// Bytes per node.
     pub fn stride(&self) -> usize {
         self.stride

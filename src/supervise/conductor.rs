@@ -171,6 +171,8 @@ fn turn(hands: &mut impl Hands) {
     if lead.output.is_clogged() {
         lead.ending.extend(now);
     }
+    // Before the poll: poll(2) returns when the reader takes something.
+    let is_watched = lead.output.watch_reader();
     lead.output.interests(&mut set);
     let at_once = (!std::mem::replace(&mut lead.has_polled, true)).then_some(now);
     dues.extend([lead.ending.next(), lead.overdue_at, lead.output.next(), at_once]);
@@ -180,8 +182,8 @@ fn turn(hands: &mut impl Hands) {
     }
     let lead = hands.lead();
     lead.output.transfer(&set);
-    if lead.output.stands_still() {
-        lead.ending.put_off_latest(now.elapsed());
+    if is_watched {
+        lead.ending.put_off_latest(lead.output.stood_still(now.elapsed()));
     }
     if lead.output.is_awaited() {
         lead.ending.await_output(Instant::now());

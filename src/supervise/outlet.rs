@@ -6,7 +6,7 @@ use super::tasks;
 use crate::base::log;
 use libc::pollfd;
 use std::io::{self, PipeReader};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 // How streams of nodes are shown.
 #[derive(Clone, Copy)]
@@ -68,11 +68,19 @@ impl Outlet {
         }
     }
 
-    /// Whether the nodes wait for a reader that has taken nothing since this was asked last. An agent need not know, as below.
-    pub fn stands_still(&mut self) -> bool {
+    /// Begins to look whether the reader stands still. True: the nodes wait for it. An agent need not know, as below.
+    pub fn watch_reader(&mut self) -> bool {
         match self {
-            Outlet::Own(output) => output.stands_still(),
+            Outlet::Own(output) => output.watch_reader(),
             Outlet::Launcher(_) => false,
+        }
+    }
+
+    /// How much of this time, in which the nodes waited, the reader stood still.
+    pub fn stood_still(&self, time: Duration) -> Duration {
+        match self {
+            Outlet::Own(output) => output.stood_still(time),
+            Outlet::Launcher(_) => Duration::ZERO,
         }
     }
 

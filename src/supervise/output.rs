@@ -33,6 +33,8 @@ mod tests;
 
 /// How long others wait for the end of an open line that does not grow (rule 3). A guess.
 const COURTESY: Duration = Duration::from_secs(1);
+/// A reader that takes nothing for longer stands still. A guess.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Memory for what all sources together keep.
 const MEMORY: usize = 64 << 20;
 /// The smallest and the largest share of a source. For more than 32,768 nodes even the smallest shares are more than [`MEMORY`] together.
@@ -179,10 +181,16 @@ impl Output {
         self.sinks.iter().any(Sink::is_full)
     }
 
-    /// Whether the nodes wait for a reader that has taken nothing since this was asked last.
-    pub fn stands_still(&mut self) -> bool {
-        let has_moved = self.sinks.iter_mut().fold(false, |any, sink| std::mem::take(&mut sink.has_moved) | any);
-        !has_moved && self.is_clogged()
+    /// Begins to look whether the reader stands still. True: the nodes wait for it.
+    pub fn watch_reader(&mut self) -> bool {
+        self.sinks.iter_mut().for_each(|sink| sink.has_moved = false);
+        self.is_clogged()
+    }
+
+    /// Of the `time` since [`Output::watch_reader`] found that the nodes wait: how long the reader stood still. A reader that takes something each [`PAUSE`] does not, however little it is.
+    pub fn stood_still(&self, time: Duration) -> Duration {
+        let has_moved = self.sinks.iter().any(|sink| sink.has_moved);
+        if has_moved { time.saturating_sub(PAUSE) } else { time }
     }
 
     /// Whether a node may be waiting, in the middle of what it prints, for its bytes to be taken: by a slow reader, behind another node's

@@ -99,7 +99,7 @@ fn serve(job: &mut Option<u64>, limits: Option<&str>) -> Result<i32, String> {
     let body = match wait_for_start(&mut channel)? {
         Told::Start(body) => body,
         Told::Branch(silence) => {
-            branch::serve(channel, silence, guard.as_ref());
+            branch::serve(channel, silence, guard.as_ref(), limits);
             return Ok(0);
         }
         Told::Nothing => return Ok(0),

@@ -5,6 +5,7 @@
 //!
 //! Must not know: jobs, what frames say that are not for itself.
 
+use super::director::AGENT;
 use super::reach::{End, Inherited, end_of, fate};
 use gasnet_sci::base::log;
 use gasnet_sci::os::poller::Poller;
@@ -156,15 +157,18 @@ struct Branch {
     inherited: Inherited,
     reached: Vec<Reached>,
     poller: Poller,
+    // The file of limits of a standing agent.
+    limits: Option<OsString>,
 }
 
 /// Serves the launcher until it needs this branch no more. `silence`: how long it may say nothing. `guard`: readable when this
 /// process's guard is dead.
-pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>) {
+pub fn serve(launcher: Channel, silence: Duration, guard: Option<&PipeReader>, limits: Option<&str>) {
     let inherited = Inherited::now();
     limit::raise_descriptors(); // three for each host; what this process starts gets what it has inherited
     let (reached, poller) = (Vec::new(), Poller::default());
-    let mut branch = Branch { launcher, silence, paused: false, inherited, reached, poller };
+    let limits = limits.map(OsString::from);
+    let mut branch = Branch { launcher, silence, paused: false, inherited, reached, poller, limits };
     sys::set_plain(libc::SIGPIPE, libc::SIG_IGN); // pipes of commands that have ended
     while branch.turn(guard) {}
     branch.clear_up();
@@ -230,7 +234,11 @@ impl Branch {
         }
     }
 
-    fn reach(&mut self, host: u32, words: Vec<OsString>) {
+    fn reach(&mut self, host: u32, mut words: Vec<OsString>) {
+        // The agent of this very host: what limits this process limits that one.
+        if words.len() == 2 && words[1] == AGENT {
+            words.extend(self.limits.clone());
+        }
         let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let started = self.inherited.start(&words);
         match started.map(|child| Reached::new(host, child)) {

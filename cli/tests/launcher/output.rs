@@ -53,8 +53,9 @@ fn slow_reader_loses_nothing() {
 fn what_a_node_prints_when_another_has_left_is_waited_for() {
     // Longer than the second that nodes have after the first has left, but shorter than the exit timeout.
     for start in every(2, "join attach fence @0:exit:0 long:5 exit:0") {
+        let text = format!("{start:?}");
         let outcome = run(start.with_reader_that_waits(Duration::from_millis(2500)));
-        assert_eq!((outcome.status, outcome.out.len()), (0, 5 << 20), "{}", outcome.err);
+        assert_eq!((outcome.status, outcome.out.len()), (0, 5 << 20), "{} {}", outcome.err, text);
     }
 }
 
@@ -63,8 +64,9 @@ fn a_reader_that_stands_still_costs_no_node_its_output() {
     // For longer than that second and the exit timeout together.
     for start in every(2, "join attach fence @0:exit:0 long:5 exit:0") {
         let start = start.with_env("GASNET_EXITTIMEOUT", "0.5").with_reader_that_waits(Duration::from_millis(2500));
+        let text = format!("{start:?}");
         let outcome = run(start);
-        assert_eq!((outcome.status, outcome.out.len()), (0, 5 << 20), "{}", outcome.err);
+        assert_eq!((outcome.status, outcome.out.len()), (0, 5 << 20), "{} {}", outcome.err, text);
     }
 }
 

@@ -186,12 +186,15 @@ fn limits_of_the_service_hold_whatever_the_launcher_sets() {
     let conf = scratch("standing-conf").join("agent.conf");
     fs::write(&conf, "processes = 2\n").unwrap();
     let (file, [first, second]) = two("limit", &["--conf", conf.to_str().unwrap()]);
-    let outcome = run(on(6, "join exit:0", first.port, &file));
-    assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{outcome:?}");
-    expect_line(
-        &outcome,
-        &["host 127.0.0.", "too many processes: with this job there would be ", "the limit is 2", "agent.conf"],
-    );
+    // Also of a host that reaches another one for the launcher.
+    for tree in ["64", "1"] {
+        let outcome = run(on(6, "join exit:0", first.port, &file).with_env("GASNET_SCI_TREE", tree));
+        assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{outcome:?}");
+        expect_line(
+            &outcome,
+            &["host 127.0.0.", "too many processes: with this job there would be ", "the limit is 2", "agent.conf"],
+        );
+    }
     first.expect_idle();
     second.expect_idle();
     let text = format!("listen = 127.0.0.3:0\nsecret = {}\n", file.display());

@@ -7,13 +7,14 @@ use super::wiring::{apply_memory_policy, restore_file};
 use super::{ATTACHED, CONNECT, Job, Own, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
-use crate::base::config::Unmapped;
+use crate::base::config::{Config, Unmapped};
 use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
 use crate::peers::table::{PeerSegment, Way};
 use crate::sci::far::wire;
+use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
@@ -63,7 +64,7 @@ impl Job {
             return self.attach(&mut [], 0, |_, _| ());
         }
         // What attach will find out, because all nodes have the same settings.
-        assert!(self.all_mapped.set(self.may_map_all()).is_ok(), "opened once");
+        assert!(self.all_mapped.set(may_map_all(&self.config)).is_ok(), "opened once");
         self.start();
         Ok(self.boot.fence()?)
     }
@@ -82,7 +83,7 @@ impl Job {
         self.coll()?.meet();
         let (maps_all, ways) = self.make_segments(size, hook)?;
         self.boot.fence()?;
-        if !maps_all && self.may_map_all() {
+        if !maps_all && may_map_all(&self.config) {
             return Err(Error::resource("a node could not map the segments of all others"));
         }
         self.tell(ways);
@@ -128,11 +129,6 @@ impl Job {
             _ => 0,
         };
         Some((base, len, here))
-    }
-
-    /// True if every node will map the segments of all others of its host: all nodes have the same settings.
-    fn may_map_all(&self) -> bool {
-        self.config.unmapped == Unmapped::No && !IS_TIMED
     }
 
     /// True if the memory of `node` is not mapped here, nor reached by the kernel.
@@ -207,8 +203,8 @@ impl Job {
         if self.sizes.reserves {
             self.agree_on_room(size)?;
         }
-        self.lay_out();
         let restored = restore_file(&self.adapter, self.memory.header());
+        self.lay_out();
         let made = restored.and_then(|()| self.create_segment(size));
         let (base, len) = match &made {
             Ok(made) => made.as_ref().map_or((0, 0), |(_, map)| (map.ptr(0) as usize, size)),
@@ -237,13 +233,11 @@ impl Job {
         Ok((made, connected?, self.reached()?))
     }
 
-    /// Decides whether the segments of this host lie side by side. In a first attempt only: later a node may still have memory of the one
-    /// before.
+    /// The segments of this host lie side by side if [that was chosen](choose_layout). In a first attempt only: later a node may still have
+    /// memory of the one before.
     fn lay_out(&self) {
-        let is_first = !self.has_tried.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
-        let near = (0..self.nodes).filter(|node| !self.adapter.is_far(NodeId(*node as u16))).count();
-        let is_wanted = is_first && near > APART && self.may_map_all();
-        self.adapter.near().lay_out(PAYLOAD, self.window.as_ref().filter(|_| is_wanted));
+        let is_first = !self.has_tried_segments.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
+        self.adapter.near().lay_out(PAYLOAD, self.window.as_ref().filter(|_| is_first));
     }
 
     /// Finds out whether the segments of those who share memory can be committed together, before any node begins with it: the kernel
@@ -357,6 +351,20 @@ impl Job {
         let offset = here.map_or(0, |at| at.addr().wrapping_sub(segment.base));
         SegmentInfo { base: segment.base, len: segment.len, offset }
     }
+}
+
+/// The first node of a host with many nodes chooses where their segments will lie side by side. A fence follows.
+pub(super) fn choose_layout(adapter: &Host, config: &Config, window: Option<&Window>, me: u32, nodes: u32) {
+    let mut near = (0..nodes).filter(|node| !adapter.is_far(NodeId(*node as u16)));
+    let is_mine = near.next() == Some(me) && near.count() >= APART;
+    if let (Some(window), true) = (window, is_mine && may_map_all(config)) {
+        adapter.near().choose_layout(window);
+    }
+}
+
+/// True if every node will map the segments of all others of its host: all nodes have the same settings.
+fn may_map_all(config: &Config) -> bool {
+    config.unmapped == Unmapped::No && !IS_TIMED
 }
 
 /// Whether a peer's segment can be `[base, base + len)` in its memory, given what was agreed about its place.

@@ -29,10 +29,16 @@ pub(super) struct SideBySide {
 }
 
 impl SideBySide {
+    /// One node chooses the place in the file.
+    pub(super) fn choose(core: &Core, window: &Window) {
+        // Without the file there is no place, and each segment has its own.
+        let _ = core.file.with(|fd| core.fabric.choose_common(fd, window.bytes()));
+    }
+
     /// `None`: the file has no place for them.
     pub(super) fn new(core: &Core, id: SegmentId, window: &Window) -> Option<SideBySide> {
         let (base, stride, nodes) = (window.address(0)?, window.stride(), window.nodes());
-        let len = (stride as u64).checked_mul(nodes.into())?;
+        let len = window.bytes();
         let offset = core.file.with(|fd| Ok(core.fabric.common(fd, len))).ok()??;
         Some(SideBySide { id, base, stride, nodes, offset, map: Mutex::default() })
     }

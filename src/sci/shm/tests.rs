@@ -176,6 +176,7 @@ fn segments_that_lie_side_by_side_are_one_map_and_others_have_their_own() {
     let nodes: Vec<_> = (0..3).map(|node| Shm::join(file.as_fd(), 0, 3, NodeId(node)).unwrap()).collect();
     // One window: a process has it once.
     let window = Window::reserve(4, 4 * page, 3).expect("free in a test process");
+    nodes[1].choose_layout(&window);
     nodes.iter().for_each(|node| node.lay_out(id, Some(&window)));
     let make = |node: &Shm, len| {
         let own = node.create(id, len).unwrap();

@@ -159,20 +159,23 @@ fn a_reader_that_takes_nothing_stands_still_and_one_that_takes_a_little_does_not
     let (mut reader, writer) = io::pipe().unwrap();
     let mut output = nodes(1);
     output.sinks = vec![Sink::to_pipe(writer)];
-    assert!(!output.stands_still(), "nobody waits");
+    assert!(!output.watch_reader(), "nobody waits");
     let part = "x".repeat(output.share);
     for _ in 0..4 {
         output.feed(0, part.as_bytes());
         output.settle();
     }
-    assert!(!output.stands_still(), "the pipe has taken what it has room for");
+    assert!(output.watch_reader(), "what the pipe had room for was before this");
     output.settle();
-    assert!(output.stands_still());
+    let second = Duration::from_secs(1);
+    assert_eq!(output.stood_still(second), second);
     reader.read_exact(&mut [0; 8192]).unwrap();
     output.settle();
-    assert!(!output.stands_still());
+    assert_eq!(output.stood_still(second), second - PAUSE, "it stood still until then");
+    assert_eq!(output.stood_still(PAUSE / 2), Duration::ZERO, "it is slow");
+    assert!(output.watch_reader());
     output.settle();
-    assert!(output.stands_still(), "it has taken no more since");
+    assert_eq!(output.stood_still(PAUSE), PAUSE, "it has taken no more since");
 }
 
 #[test]

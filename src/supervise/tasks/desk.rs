@@ -13,6 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+const GUESTS_AT_ONCE: usize = 64;
+
 /// The address of the supervisor of this host.
 pub(super) fn address(header: &JobHeader) -> io::Result<SocketAddr> {
     net::hidden_address("tasks", header.cookie(), header.host().into())
@@ -116,9 +118,12 @@ impl Desk {
             heard.extend(gone.map(|has_read| Heard::Left(guest.number, has_read)));
             gone.is_none()
         });
-        while is_ready(self.listener.as_raw_fd())
-            && let Some((stream, unwelcome)) = self.accept()
-        {
+        // No more in one turn: anybody on the host can knock, without an end.
+        for _ in 0..GUESTS_AT_ONCE {
+            if !is_ready(self.listener.as_raw_fd()) {
+                break;
+            }
+            let Some((stream, unwelcome)) = self.accept() else { break };
             let is_own = net::peer(stream.as_fd()).is_ok_and(|peer| peer.uid == sys::effective_user());
             if is_own && stream.set_nonblocking(true).is_ok() {
                 let (number, input, output, answered) = (self.next, Vec::new(), Vec::new(), false);

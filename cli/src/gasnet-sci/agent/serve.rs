@@ -49,9 +49,11 @@ struct Strangers {
 pub fn serve(listen: Option<&str>, file: &Path, limits: Option<&str>) -> io::Result<()> {
     let secret = secret::read(file)?;
     let program = std::env::current_exe()?.with_file_name("gasnetrun_sci");
-    let words = [program.into(), "--agent".into()].into_iter().chain(limits.map(OsString::from)).collect();
+    // Agents read it in the directory of their job.
+    let limits = limits.map(std::path::absolute).transpose()?;
+    let words = [program.into(), "--agent".into()].into_iter().chain(limits.map(Into::into)).collect();
     let listener = bind(listen)?;
-    writeln!(io::stdout(), "gasnet-sci agent: listens at {}", listener.local_addr()?)?;
+    let _ = writeln!(io::stdout(), "gasnet-sci agent: listens at {}", listener.local_addr()?); // perhaps nobody reads it
     let door = Arc::new(Door { secret, words, inherited: Inherited::now(), strangers: Mutex::default() });
     limit::raise_descriptors(); // six for each connection; what this process starts gets what it has inherited
     loop {

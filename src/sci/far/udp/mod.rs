@@ -227,7 +227,16 @@ impl Udp {
     /// Does something with the link to a peer, and sends what that makes.
     fn with<T>(&self, rank: u32, act: impl FnOnce(&mut Link) -> T) -> Result<T, Lost> {
         let entered = self.enter(self.peer(rank), OTHERS);
-        let Some(mut peer) = entered else { return Err(Lost("this node leaves the job".into())) };
+        let Some(peer) = entered else { return Err(Lost("this node leaves the job".into())) };
+        self.with_entered(rank, peer, act)
+    }
+
+    fn with_entered<T>(
+        &self,
+        rank: u32,
+        mut peer: MutexGuard<'_, Peer>,
+        act: impl FnOnce(&mut Link) -> T,
+    ) -> Result<T, Lost> {
         if peer.link.has_left() {
             return Err(Lost("it has left the job".into()));
         }
@@ -339,7 +348,9 @@ impl Wire for Udp {
     }
 
     fn post(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {
-        self.with(peer, |link| link.post(frame))
+        // While this node leaves, somebody may have the link for long: there is no room, as long as that lasts.
+        let Some(entered) = self.enter(self.peer(peer), OTHERS) else { return Ok(false) };
+        self.with_entered(peer, entered, |link| link.post(frame))
     }
 
     fn post_before_write(&self, peer: u32, frame: &mut [u8]) -> Result<bool, Lost> {

@@ -175,11 +175,15 @@ impl Outbox {
         self.packets.shrink_to_fit();
     }
 
-    /// The number of the packet that is sent now, if any. It counts as sent.
-    pub fn next(&mut self, now: u64) -> Option<u32> {
+    fn look_at_spread(&mut self, now: u64) {
         if !self.mode.is_seed {
             self.spread.look(now, self.congestion.in_a_trip(), self.rtt.smooth());
         }
+    }
+
+    /// The number of the packet that is sent now, if any. It counts as sent.
+    pub fn next(&mut self, now: u64) -> Option<u32> {
+        self.look_at_spread(now);
         let Some(at) = self.choose() else {
             self.burst.ends(self.begun < self.packets.len());
             return None;
@@ -232,6 +236,7 @@ impl Outbox {
     /// this host, where `in_host` bytes do.
     pub fn begin(&mut self, now: u64, in_host: impl FnOnce() -> usize) {
         self.burst.open();
+        self.look_at_spread(now);
         let is_flood = self.flying >= FLOOD && !self.mode.is_seed && self.choose().is_some();
         let waiting = if is_flood { self.packets.len() - self.begun } else { 0 } as u32;
         let in_host = || (in_host() / (2 * self.half).max(1)) as u32;

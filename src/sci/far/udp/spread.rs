@@ -59,7 +59,7 @@ impl Spread {
 /// Packets that may join those that wait in this host, where `waiting` do, if `flying` are under way for the time `trip`. `None`: any.
 pub fn room_in_host(waiting: impl FnOnce() -> u32, flying: u32, trip: u64) -> Option<u32> {
     let most = || (u64::from(flying) * IN_HOST / trip.max(IN_HOST / 2)) as u32;
-    (trip > SHORT).then(|| most().saturating_sub(waiting()))
+    (trip > SHORT).then(|| most().max(FEW as u32).saturating_sub(waiting()))
 }
 
 #[cfg(test)]
