@@ -46,8 +46,8 @@ mod timing;
 mod ways;
 pub(crate) mod wiring;
 use wiring::{
-    CARD, InitCard, Sizes, Wish, agree_on_window, check_agreement, check_clocks, create, fetch_environment, overlap,
-    publish_environment, restore_file, tell_clocks,
+    CARD, InitCard, Sizes, Wish, agree_on_window, check_agreement, check_clocks, choose_layout, create,
+    fetch_environment, overlap, publish_environment, restore_file, tell_clocks,
 };
 
 // Both cards of a node go in one round of the exchange. A value takes a word more than it has, for its key.
@@ -272,7 +272,7 @@ impl Job {
         let sizes = wish.agree(&*boot, memory.header(), &cards)?;
         let window =
             if client.everything { None } else { agree_on_window(&*boot, config.window, sizes.stride as usize)? };
-        attach::choose_layout(&adapter, &config, window.as_ref(), me, nodes);
+        choose_layout(&adapter, &config, window.as_ref(), me, nodes);
         boot.fence()?; // after this all nodes have read the environment
         drop(environment);
         Ok(Job {

@@ -3,19 +3,17 @@
 #![allow(unsafe_code)] // this node's segment, which a network is told of
 
 use super::ways::{self, AccessCounts};
-use super::wiring::{apply_memory_policy, restore_file};
+use super::wiring::{apply_memory_policy, may_map_all, restore_file};
 use super::{ATTACHED, CONNECT, Job, Own, SegmentInfo};
 use crate::am::handlers::{Entry, Free};
 use crate::am::region::PAYLOAD;
-use crate::base::config::{Config, Unmapped};
 use crate::base::error::{Error, bad_arg};
 use crate::base::log;
 use crate::boot::{self, Key};
 use crate::job::{Phase, limits, signals};
 use crate::peers::table::{PeerSegment, Way};
 use crate::sci::far::wire;
-use crate::sci::window::Window;
-use crate::sci::{Adapter, Host, IS_TIMED, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
+use crate::sci::{Adapter, Host, JobAdapter, LocalMap, LocalSegment, NodeId, Placement, RemoteSegment};
 use crate::sync::Ordering;
 
 /// Key of a node's segment: its address at the owner, its length, and how others may find the node's process.
@@ -24,9 +22,6 @@ const SEGMENT: Key = Key::new("segment");
 const FAILED: usize = usize::MAX;
 /// Key of whether a node has mapped all segments, and of how it reaches those that it has not ([`AccessCounts`]).
 const REACHED: Key = Key::new("reached");
-
-/// More nodes of a host than this have their segments in one map.
-const APART: usize = 16;
 
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
@@ -233,7 +228,7 @@ impl Job {
         Ok((made, connected?, self.reached()?))
     }
 
-    /// The segments of this host lie side by side if [that was chosen](choose_layout). In a first attempt only: later a node may still have
+    /// The segments of this host lie side by side if that was chosen when the node joined. In a first attempt only: later a node may still have
     /// memory of the one before.
     fn lay_out(&self) {
         let is_first = !self.has_tried_segments.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
@@ -351,20 +346,6 @@ impl Job {
         let offset = here.map_or(0, |at| at.addr().wrapping_sub(segment.base));
         SegmentInfo { base: segment.base, len: segment.len, offset }
     }
-}
-
-/// The first node of a host with many nodes chooses where their segments will lie side by side. A fence follows.
-pub(super) fn choose_layout(adapter: &Host, config: &Config, window: Option<&Window>, me: u32, nodes: u32) {
-    let mut near = (0..nodes).filter(|node| !adapter.is_far(NodeId(*node as u16)));
-    let is_mine = near.next() == Some(me) && near.count() >= APART;
-    if let (Some(window), true) = (window, is_mine && may_map_all(config)) {
-        adapter.near().choose_layout(window);
-    }
-}
-
-/// True if every node will map the segments of all others of its host: all nodes have the same settings.
-fn may_map_all(config: &Config) -> bool {
-    config.unmapped == Unmapped::No && !IS_TIMED
 }
 
 /// Whether a peer's segment can be `[base, base + len)` in its memory, given what was agreed about its place.

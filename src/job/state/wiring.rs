@@ -282,6 +282,23 @@ pub(crate) fn check_agreement(me: u32, cards: &[InitCard]) -> Result<(), Error> 
     Ok(())
 }
 
+/// More nodes of a host than this have their segments in one map.
+const APART: usize = 16;
+
+/// The first node of a host with many nodes chooses where their segments will lie side by side. A fence follows.
+pub(super) fn choose_layout(adapter: &Host, config: &Config, window: Option<&Window>, me: u32, nodes: u32) {
+    let mut near = (0..nodes).filter(|node| !adapter.is_far(NodeId(*node as u16)));
+    let is_mine = near.next() == Some(me) && near.count() >= APART;
+    if let (Some(window), true) = (window, is_mine && may_map_all(config)) {
+        adapter.near().choose_layout(window);
+    }
+}
+
+/// True if every node will map the segments of all others of its host: all nodes have the same settings.
+pub(super) fn may_map_all(config: &Config) -> bool {
+    config.unmapped == Unmapped::No && !IS_TIMED
+}
+
 /// The key under which a node says whether a candidate's window is free in its process, and whether it wants one at
 /// all.
 const WINDOW: Key = Key::new("window");
