@@ -5,9 +5,9 @@
 
 use super::branch;
 use super::cli::NAME;
-use super::director::AGENT;
 use super::part::Part;
 use super::policy::Policy;
+use super::reach::AGENT;
 use super::registry::{self, Entry};
 use super::start::Start;
 use super::stop::Stop;

@@ -5,8 +5,7 @@
 //!
 //! Must not know: jobs, what frames say that are not for itself.
 
-use super::director::AGENT;
-use super::reach::{End, Inherited, end_of, fate};
+use super::reach::{AGENT, End, Inherited, end_of, fate};
 use gasnet_sci::base::log;
 use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::{limit, sys};

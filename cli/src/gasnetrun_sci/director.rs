@@ -39,7 +39,6 @@ mod tell;
 mod tree;
 
 use input::Input;
-pub use remote::AGENT;
 use task_list::Tasks;
 /// How many agents are being started at a time: a server that many connect to at once refuses some (sshd: MaxStartups).
 const AT_ONCE: usize = 16;

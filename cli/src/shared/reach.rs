@@ -10,6 +10,9 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+/// The argument that makes `gasnetrun_sci` an agent.
+pub const AGENT: &str = "--agent";
+
 /// What such commands get of the process that starts them.
 #[derive(Clone, Copy)]
 pub struct Inherited {

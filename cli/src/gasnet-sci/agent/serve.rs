@@ -3,7 +3,7 @@
 
 use super::talk::{self, END, ERR, IN, OUT, Receiver, Sender};
 use super::{default_port, secret};
-use crate::reach::Inherited;
+use crate::reach::{AGENT, Inherited};
 use gasnet_sci::os::{limit, sys};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -51,7 +51,7 @@ pub fn serve(listen: Option<&str>, file: &Path, limits: Option<&str>) -> io::Res
     let program = std::env::current_exe()?.with_file_name("gasnetrun_sci");
     // Agents read it in the directory of their job.
     let limits = limits.map(std::path::absolute).transpose()?;
-    let words = [program.into(), "--agent".into()].into_iter().chain(limits.map(Into::into)).collect();
+    let words = [program.into(), AGENT.into()].into_iter().chain(limits.map(Into::into)).collect();
     let listener = bind(listen)?;
     let _ = writeln!(io::stdout(), "gasnet-sci agent: listens at {}", listener.local_addr()?); // perhaps nobody reads it
     let door = Arc::new(Door { secret, words, inherited: Inherited::now(), strangers: Mutex::default() });

@@ -1,7 +1,7 @@
 //! One host as the launcher sees it: the command that reaches it, its agent, and how far that is.
 
 use super::super::place::Load;
-use super::super::reach::{End, Inherited, end_of, fate};
+use super::super::reach::{AGENT, End, Inherited, end_of, fate};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::{host, limit, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
@@ -14,8 +14,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// The argument that makes this program an agent.
-pub const AGENT: &str = "--agent";
 /// The word for the command that reaches a standing agent. Options of that command may follow.
 const STANDING: &str = "standing";
 
