@@ -104,5 +104,5 @@ fn a_silent_peer_costs_little_memory() {
     let (plain, protected) = (silent(false), silent(true));
     println!("{plain} bytes, protected {protected}");
     assert!((500..=2048).contains(&plain), "{plain} bytes");
-    assert!(protected <= 3200, "{protected} bytes, protected");
+    assert!(protected <= 3400, "{protected} bytes, protected");
 }

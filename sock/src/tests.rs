@@ -11,13 +11,19 @@ use libc::{c_int, epoll_event};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, IntoRawFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 /// Long enough for whatever must come; nothing is asserted on it.
 const LONG: c_int = 20_000;
+
+/// Descriptors are the process's: a test that closes one would meet another test's under the same number.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Who connected, who accepted; both know that they go by rings.
 fn pair() -> (TcpStream, TcpStream) {
@@ -73,6 +79,7 @@ fn sleeps(conn: &Conn, what: usize) -> bool {
 
 #[test]
 fn bytes_go_through_the_ring_in_their_order_and_wrap() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     let sent: Vec<u8> = (0..3 * RING as usize + 12_345).map(|n| (n * 7 + n / 251) as u8).collect();
     let copy = sent.clone();
@@ -90,6 +97,7 @@ fn bytes_go_through_the_ring_in_their_order_and_wrap() {
 
 #[test]
 fn who_heard_a_bell_rings_for_the_others_that_sleep() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     let conn = conn(&other);
     let is_rung = || {
@@ -111,6 +119,7 @@ fn who_heard_a_bell_rings_for_the_others_that_sleep() {
 
 #[test]
 fn copies_that_are_closed_at_once_end_the_connection_once() {
+    let _alone = alone();
     for _ in 0..300 {
         let (one, other) = pair();
         let conn = conn(&other);
@@ -133,6 +142,7 @@ fn copies_that_are_closed_at_once_end_the_connection_once() {
 
 #[test]
 fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
+    let _alone = alone();
     let (one, other) = pair();
     let fd = other.into_raw_fd();
     let conn = fds::conn(fd).unwrap();
@@ -158,6 +168,7 @@ fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
 
 #[test]
 fn whatever_stands_in_the_shared_memory_nothing_is_touched_outside() {
+    let _alone = alone();
     let mut x = 1u64;
     let mut random = move || {
         x ^= x << 13;
@@ -201,6 +212,7 @@ fn whatever_stands_in_the_shared_memory_nothing_is_touched_outside() {
 
 #[test]
 fn a_lock_with_nonsense_in_it_is_taken() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     for nonsense in [u32::MAX, 0x8000_0000, 0x7fff_fff0, 1 << 23] {
         conn(&one).out().send_lock.spoil(nonsense);
@@ -211,6 +223,7 @@ fn a_lock_with_nonsense_in_it_is_taken() {
 
 #[test]
 fn times_that_no_clock_reaches_are_for_ever_and_wrong_ones_are_refused() {
+    let _alone = alone();
     let (mut one, other) = pair();
     one.write_all(b"x").unwrap();
     let mut entry = libc::pollfd { fd: other.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -237,6 +250,7 @@ fn times_that_no_clock_reaches_are_for_ever_and_wrong_ones_are_refused() {
 
 #[test]
 fn after_very_many_additions_items_are_still_told() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let set = Epoll::new();
     fds::set(set.0).unwrap().grow_old();
@@ -268,6 +282,7 @@ fn ended_well(child: libc::pid_t) -> bool {
 
 #[test]
 fn what_was_offered_when_a_process_forked_stays_the_kernels() {
+    let _alone = alone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let mut hold = [0; 2];
@@ -288,6 +303,7 @@ fn what_was_offered_when_a_process_forked_stays_the_kernels() {
 
 #[test]
 fn what_steps_down_loses_no_byte_and_a_child_keeps_none_of_it() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     one.set_nonblocking(true).unwrap();
     for (end, name) in [(&one, libc::SO_SNDBUF), (&other, libc::SO_RCVBUF)] {
@@ -329,6 +345,7 @@ fn what_steps_down_loses_no_byte_and_a_child_keeps_none_of_it() {
 
 #[test]
 fn a_child_and_its_parent_share_a_stream() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     let mut copy = one.try_clone().unwrap();
     let child = in_child(|| copy.write_all(b"the child's ").is_ok());
@@ -342,6 +359,7 @@ fn a_child_and_its_parent_share_a_stream() {
 
 #[test]
 fn after_its_own_end_a_reader_knows_what_is_there() {
+    let _alone = alone();
     let (mut one, other) = pair();
     one.write_all(b"twelve bytes").unwrap();
     other.shutdown(Shutdown::Both).unwrap();
@@ -357,6 +375,7 @@ fn after_its_own_end_a_reader_knows_what_is_there() {
 
 #[test]
 fn what_was_there_at_its_own_end_is_there_after_it_stepped_down() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     one.write_all(b"twelve bytes").unwrap();
     other.shutdown(Shutdown::Both).unwrap();

@@ -18,7 +18,8 @@ use crate::am::region::MAX_MEDIUM;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, ModeLock, Ordering};
 use std::cell::{Cell, OnceCell};
 
-const SEATS: usize = 16;
+// Models have few threads, whose stacks are small, and make the engine there.
+const SEATS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// A Medium's private copy; aligned for anything.
 #[repr(C, align(64))]

@@ -4,6 +4,7 @@ use super::*;
 
 #[test]
 fn a_level_that_nobody_read_is_told_again_while_others_wait() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let set = Arc::new(Epoll::new());
     set.add(&other, libc::EPOLLIN);
@@ -30,6 +31,7 @@ fn a_level_that_nobody_read_is_told_again_while_others_wait() {
 
 #[test]
 fn an_item_whose_copy_lives_on_is_gone_from_the_set() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let set = Epoll::new();
     set.add(&other, libc::EPOLLIN);
@@ -46,6 +48,7 @@ fn an_item_whose_copy_lives_on_is_gone_from_the_set() {
 
 #[test]
 fn items_come_and_go_and_are_told_as_the_kernel_tells_them() {
+    let _alone = alone();
     let (mut one, mut other) = pair();
     let fd = other.as_raw_fd();
     let set = Epoll::new();
@@ -94,6 +97,7 @@ fn items_come_and_go_and_are_told_as_the_kernel_tells_them() {
 
 #[test]
 fn a_descriptor_that_stdio_took_over_is_still_watched_if_it_was() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let (mut two, removed) = pair();
     let set = Epoll::new();
@@ -115,6 +119,7 @@ fn a_descriptor_that_stdio_took_over_is_still_watched_if_it_was() {
 
 #[test]
 fn a_thread_that_sleeps_in_a_set_is_told_of_what_others_add() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let set = Arc::new(Epoll::new());
     for events in [libc::EPOLLIN, libc::EPOLLIN | libc::EPOLLET] {
@@ -130,6 +135,7 @@ fn a_thread_that_sleeps_in_a_set_is_told_of_what_others_add() {
 
 #[test]
 fn a_child_that_closes_what_it_inherited_leaves_its_parents_set_alone() {
+    let _alone = alone();
     let (mut one, other) = pair();
     let set = Epoll::new();
     set.add(&other, libc::EPOLLIN);
