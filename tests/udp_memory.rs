@@ -9,6 +9,7 @@ use gasnet_sci::sci::far::wire::{Kept, Lost, Sink, Wire};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
 use std::ops::Range;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const PEERS: u32 = 64;
@@ -99,10 +100,19 @@ fn silent(is_protected: bool) -> usize {
     rest().saturating_sub(before) / (2 * PEERS as usize)
 }
 
+// What the allocator keeps for a thread's next calls it counts as taken, which is up to a hundred bytes a peer, and another number in each
+// build. So it keeps nothing, which it must be told before it begins.
+const KEEP_NOTHING: &str = "glibc.malloc.tcache_count=0";
+
 #[test]
 fn a_silent_peer_costs_little_memory() {
+    if std::env::var("GLIBC_TUNABLES").as_deref() != Ok(KEEP_NOTHING) {
+        let program = std::env::current_exe().unwrap();
+        let run = Command::new(program).arg("--nocapture").env("GLIBC_TUNABLES", KEEP_NOTHING).status().unwrap();
+        return assert!(run.success());
+    }
     let (plain, protected) = (silent(false), silent(true));
     println!("{plain} bytes, protected {protected}");
     assert!((500..=2048).contains(&plain), "{plain} bytes");
-    assert!(protected <= 3400, "{protected} bytes, protected");
+    assert!(protected <= 3200, "{protected} bytes, protected");
 }

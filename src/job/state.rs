@@ -30,7 +30,7 @@ use crate::sci::process::Mark;
 use crate::sci::shm::Shm;
 use crate::sci::window::Window;
 use crate::sci::{Adapter, Host, JobAdapter, NodeId, Placement, RemoteSegment};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, Ordering};
 use crate::trace::{self, Place};
 use crate::vis::Vis;
 use crate::xfer::{Rma, reference};
@@ -105,8 +105,8 @@ pub struct Job {
     rma: Rma,
     vis: Vis,
     window: Option<Window>,
-    has_tried_segments: AtomicBool,
     places: Arc<Places>,
+    /// By which other nodes know this process.
     mark: Mark,
     sizes: Sizes,
     segments: OnceLock<Box<[SegmentInfo]>>,
@@ -289,7 +289,6 @@ impl Job {
             rma,
             vis,
             window,
-            has_tried_segments: AtomicBool::new(false),
             places,
             mark: Mark::new(),
             sizes,

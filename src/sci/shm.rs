@@ -45,6 +45,8 @@ struct Core {
     creating: Mutex<()>,
     /// Segments that all nodes map in one.
     side_by_side: RwLock<Option<SideBySide>>,
+    /// There were such segments, or each had a map of its own.
+    has_laid_out: AtomicBool,
     /// The system can, and this process is registered.
     can_membarrier: bool,
     /// This node sleeps with membarrier.
@@ -77,6 +79,7 @@ impl Shm {
             page: page_size(),
             creating: Mutex::new(()),
             side_by_side: RwLock::new(None),
+            has_laid_out: AtomicBool::new(false),
             can_membarrier,
             membarrier: AtomicBool::new(can_membarrier),
             senders_fence: AtomicBool::new(true),
@@ -124,10 +127,12 @@ impl Shm {
         SideBySide::choose(&self.core, window);
     }
 
-    /// From now on the segment `id` that a node makes lies in the file where the node's part of `window` begins, and is mapped there with those of
-    /// the other nodes in one. All nodes of the host must call it before they make the segment, or none. `None`: each has a place
-    /// and a map of its own, as before.
+    /// If a place was chosen, the segment `id` that a node makes next lies there, where the node's part of `window` begins, and is mapped with
+    /// those of the other nodes in one. All nodes of the host call it before they make the segment. Of segments that are made once more
+    /// each has its own place and map, because a node may still use the memory of those before.
     pub fn lay_out(&self, id: SegmentId, window: Option<&Window>) {
+        let is_first = !self.core.has_laid_out.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
+        let window = window.filter(|_| is_first);
         *self.core.side_by_side.write() = window.and_then(|window| SideBySide::new(&self.core, id, window));
     }
 
@@ -261,12 +266,11 @@ impl Lease {
         if !offset.is_multiple_of(self.core.page) {
             return Err(SciError::Misaligned { offset, need: self.core.page });
         }
-        if offset == 0 && self.core.laid_out(self.node, self.id, self.extent.1) == Some(self.extent.0) {
-            let side_by_side = self.core.side_by_side.read();
-            let map = side_by_side.as_ref().and_then(|all| all.map(&self.core, self.node, len, place));
-            if let Some(map) = map {
-                return map;
-            }
+        let side_by_side = self.core.side_by_side.read();
+        let all =
+            side_by_side.as_ref().filter(|all| all.extent(self.node, self.id, self.extent.1) == Some(self.extent.0));
+        if let Some(map) = all.and_then(|all| all.map(&self.core, self.node, offset, len, place)) {
+            return map;
         }
         self.core.file.with(|fd| Mapping::new(fd, self.extent.0 + offset as u64, len, place))
     }

@@ -187,7 +187,8 @@ impl Output {
         self.is_clogged()
     }
 
-    /// Of the `time` since [`Output::watch_reader`] found that the nodes wait: how long the reader stood still. A reader that takes something each 0.1 s does not, however little it is.
+    /// Of the `time` since [`Output::watch_reader`] found that the nodes wait: how long the reader stood still. One that takes something each
+    /// 0.1 s does not, however little it is.
     pub fn stood_still(&self, time: Duration) -> Duration {
         let has_moved = self.sinks.iter().any(|sink| sink.has_moved);
         if has_moved { time.saturating_sub(PAUSE) } else { time }

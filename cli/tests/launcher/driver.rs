@@ -491,13 +491,3 @@ pub fn write_script(path: &Path, text: &str, mode: u32) -> String {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     path.display().to_string()
 }
-
-/// A process that is killed when it goes out of scope.
-pub struct Killed(pub Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}

@@ -199,10 +199,11 @@ fn limits_of_the_service_hold_whatever_the_launcher_sets() {
     second.expect_idle();
     let text = format!("listen = 127.0.0.3:0\nsecret = {}\n", file.display());
     fs::write(&conf, text).unwrap();
-    let named = Command::new(TOOL).args(["agent", "--conf"]).arg(&conf).stdout(Stdio::piped()).spawn().unwrap();
-    let mut named = driver::Killed(named);
+    let mut named = Command::new(TOOL).args(["agent", "--conf"]).arg(&conf).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(named.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let heard = BufReader::new(named.stdout.take().unwrap()).read_line(&mut line);
+    let _ = (named.kill(), named.wait());
+    heard.unwrap();
     assert!(line.starts_with("gasnet-sci agent: listens at 127.0.0.3:"), "{line}");
 }
 

@@ -199,7 +199,7 @@ impl Job {
             self.agree_on_room(size)?;
         }
         let restored = restore_file(&self.adapter, self.memory.header());
-        self.lay_out();
+        self.adapter.near().lay_out(PAYLOAD, self.window.as_ref());
         let made = restored.and_then(|()| self.create_segment(size));
         let (base, len) = match &made {
             Ok(made) => made.as_ref().map_or((0, 0), |(_, map)| (map.ptr(0) as usize, size)),
@@ -226,13 +226,6 @@ impl Job {
         boot::put_words(&*self.boot, REACHED, &[word, kernel, namespaces, refused])?;
         self.boot.fence()?;
         Ok((made, connected?, self.reached()?))
-    }
-
-    /// The segments of this host lie side by side if that was chosen when the node joined. In a first attempt only: later a node may still have
-    /// memory of the one before.
-    fn lay_out(&self) {
-        let is_first = !self.has_tried_segments.swap(true, Ordering::Relaxed); // Relaxed: one thread at a time
-        self.adapter.near().lay_out(PAYLOAD, self.window.as_ref().filter(|_| is_first));
     }
 
     /// Finds out whether the segments of those who share memory can be committed together, before any node begins with it: the kernel

@@ -31,6 +31,9 @@ impl Wire for Counting {
     fn protect(&self) -> bool {
         false
     }
+    fn begins_to_leave(&self) -> bool {
+        true
+    }
     fn set_peers(&self, _: Vec<Vec<u8>>) {}
     unsafe fn set_area(&self, _: Area, _: *mut u8, _: usize) -> Result<(), String> {
         Ok(())

@@ -141,9 +141,7 @@ pub trait Wire: Send + Sync {
 
     /// This thread leaves the job, and must not wait for a lock that it has: it may be a signal handler that has interrupted its own work
     /// here. False: it has done so, and only [`Wire::leave`] may be called.
-    fn begins_to_leave(&self) -> bool {
-        true
-    }
+    fn begins_to_leave(&self) -> bool;
 
     /// This node leaves the job in good order: what was posted reaches the peers' systems, if they take it within `time`.
     fn leave(&self, sink: &dyn Sink, time: Duration);

@@ -207,9 +207,9 @@ fn segments_that_lie_side_by_side_are_one_map_and_others_have_their_own() {
     let long = nodes[0].connect(NodeId(2), id, Duration::ZERO).unwrap();
     assert!(long.map(0, 5 * page, place(2)).is_err() && long.map(0, 5 * page, Placement::Anywhere).is_ok());
     drop((near, map, peer));
-    // With the map goes its hold on the window. A second layout finds the same place in the file.
+    // With the map goes its hold on the window. What is made once more has places of its own.
     assert!(own[0].map(place(0)).is_ok());
-    nodes[0].lay_out(id, None);
+    nodes[0].lay_out(id, Some(&window));
     assert!(
         nodes[0].connect(NodeId(1), id, Duration::ZERO).unwrap().map(0, page, place(1)).is_ok(),
         "by a map of its own"

@@ -66,7 +66,7 @@ impl Udp {
 
     /// The next address of a peer that has not been heard.
     pub(super) fn try_next_way(&self, peer: &mut Peer, now: u64) {
-        let Some(way) = peer.ways.get(peer.attempts % peer.ways.len().max(1)).copied() else { return };
+        let Some(way) = peer.ways.get(peer.attempts as usize % peer.ways.len().max(1)).copied() else { return };
         let is_from =
             |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| way.from.is_some_and(|from| from.ip() == at.ip()));
         let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());

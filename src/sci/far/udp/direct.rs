@@ -148,7 +148,7 @@ impl Udp {
     pub(super) fn disconnect(&self, peer: &mut Peer) {
         peer.sendings = 0;
         if let Some(number) = peer.path.as_mut().and_then(|path| path.direct.take()) {
-            self.direct[number].users.store(0, Ordering::Relaxed); // Relaxed: as in `connect`
+            self.direct[usize::from(number)].users.store(0, Ordering::Relaxed); // Relaxed: as in `connect`
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     fn number(pair: &Pair<Udp>, peer: u32) -> Option<usize> {
-        pair.nodes[0].wire.peer(peer).lock().path.as_ref().and_then(|path| path.direct)
+        pair.nodes[0].wire.peer(peer).lock().path.as_ref().and_then(|path| path.direct).map(usize::from)
     }
 
     #[test]

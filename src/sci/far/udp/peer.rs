@@ -13,7 +13,7 @@ pub(super) struct Path {
     /// The socket's number.
     pub(super) socket: usize,
     /// That of the peer's own socket, if it has one.
-    pub(super) direct: Option<usize>,
+    pub(super) direct: Option<u8>,
     pub(super) at: SocketAddr,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Peer {
     /// The peer has been heard there.
     pub(super) is_sure: bool,
     pub(super) tried: u64,
-    pub(super) attempts: usize,
+    pub(super) attempts: u32,
     pub(super) lost: Option<Lost>,
     /// Why the system did not take what was sent last, if it did not.
     pub(super) refusal: Option<io::Error>,

@@ -46,7 +46,8 @@ impl Udp {
 
     /// What goes from there goes by this socket. True: it is the peer's own, and connected.
     fn socket_of(&self, from: usize, path: &Path) -> (&UdpSocket, bool) {
-        let direct = path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[number].made());
+        let direct =
+            path.direct.filter(|_| from == path.socket).and_then(|number| self.direct[usize::from(number)].made());
         (direct.map_or_else(|| self.socket(from), |made| &made.socket), direct.is_some())
     }
 

@@ -8,7 +8,7 @@
 /// As many packets as go in so much time may go at once, since nobody looks at timers much more often.
 const AT_ONCE: u64 = 1_000;
 /// Or so many, if that is more.
-const FEW: f64 = 8.0;
+const FEW: f32 = 8.0;
 /// As many packets as go in so much time may wait in this host. TCP has less, since the system calls it when that has gone.
 const IN_HOST: u64 = 3_000;
 /// Where a round trip takes no longer, nothing waits anywhere.
@@ -18,9 +18,9 @@ const SHORT: u64 = 250;
 #[derive(Default)]
 pub struct Spread {
     /// Packets in a µs; 0: nothing is spread.
-    rate: f64,
+    rate: f32,
     /// Packets that may go, at this time.
-    credit: f64,
+    credit: f32,
     at: u64,
 }
 
@@ -31,11 +31,11 @@ impl Spread {
             self.rate = 0.0;
             return;
         }
-        let most = |rate: f64| (rate * AT_ONCE as f64).max(FEW);
-        let rate = packets / trip as f64;
+        let most = |rate: f32| (rate * AT_ONCE as f32).max(FEW);
+        let rate = packets as f32 / trip as f32;
         self.credit = match self.rate {
             0.0 => most(rate),
-            before => (self.credit + before * now.saturating_sub(self.at) as f64).min(most(rate)),
+            before => (self.credit + before * now.saturating_sub(self.at) as f32).min(most(rate)),
         };
         (self.rate, self.at) = (rate, self.at.max(now));
     }

@@ -136,6 +136,7 @@ impl End {
     /// All datagrams that go now.
     fn datagrams(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
+        self.pipe.begin(now, || 0);
         while let Some(datagram) = self.pipe.next(now) {
             let (len, mut bytes) = (datagram.size(), Vec::new());
             datagram.put(&mut bytes);
