@@ -106,6 +106,7 @@ const KEEP_NOTHING: &str = "glibc.malloc.tcache_count=0";
 
 #[test]
 fn a_silent_peer_costs_little_memory() {
+    #[allow(clippy::disallowed_methods)] // glibc's, not the library's
     if std::env::var("GLIBC_TUNABLES").as_deref() != Ok(KEEP_NOTHING) {
         let program = std::env::current_exe().unwrap();
         let run = Command::new(program).arg("--nocapture").env("GLIBC_TUNABLES", KEEP_NOTHING).status().unwrap();
