@@ -20,7 +20,7 @@ use crate::wait;
 use item::{Item, Ours};
 use libc::{c_int, epoll_event, sigset_t};
 use state::State;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ impl Set {
         Arc::new(Set {
             state: Own::new(State {
                 items: HashMap::default(),
-                hot: Vec::new(),
+                hot: VecDeque::new(),
                 cooled: Vec::new(),
                 row: 0,
                 generation: 0,

@@ -6,7 +6,7 @@ use crate::poll;
 use crate::shared::{IN, OUT};
 use crate::wait;
 use libc::{EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, c_int, epoll_event};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ impl Hasher for ByNumber {
 /// What a set has.
 pub struct State {
     pub items: HashMap<c_int, Item, BuildHasherDefault<ByNumber>>,
-    pub hot: Vec<c_int>,
+    pub hot: VecDeque<c_int>,
     /// What was hot before a thread went to sleep.
     pub cooled: Vec<c_int>,
     /// Waits since the kernel was asked.
@@ -69,7 +69,7 @@ impl State {
         if self.waiting == 0 && !self.nested {
             ours.arm(0);
             if !self.hot.contains(&fd) {
-                self.hot.push(fd);
+                self.hot.push_back(fd);
             }
             return;
         }
@@ -122,7 +122,7 @@ impl State {
             if out.len() == max {
                 break;
             }
-            let fd = self.hot.remove(0);
+            let Some(fd) = self.hot.pop_front() else { break };
             self.sync(ep, fd);
             let Some(item) = self.items.get_mut(&fd) else { continue };
             let seen = item.news();
@@ -131,7 +131,7 @@ impl State {
             if seen.is_none() && ours.idle > count.max(IDLE) && !self.cool_one(fd) {
                 continue;
             }
-            self.hot.push(fd); // the others come first next time
+            self.hot.push_back(fd); // the others come first next time
             if seen.is_some() {
                 if self.items[&fd].ours.as_ref().is_some_and(|ours| !poll::is_by_ring(&ours.conn)) {
                     self.row = ROW; // or the kernel would tell the same later
@@ -191,7 +191,7 @@ impl State {
             ours.idle = 0;
         }
         if !self.hot.contains(&fd) {
-            self.hot.push(fd);
+            self.hot.push_back(fd);
         }
         if seen.is_some() {
             self.report(out, fd, self.items[&fd].state(fd), seen);
@@ -217,14 +217,14 @@ impl State {
             let Some(Item { gone: false, ours: Some(ours), .. }) = self.items.get_mut(&fd) else { continue };
             ours.arm(0);
             if !self.hot.contains(&fd) {
-                self.hot.push(fd);
+                self.hot.push_back(fd);
             }
         }
     }
 
     /// Whether looking only keeps the other side from running: it shares this processor.
     pub fn is_crowded(&self) -> bool {
-        let first = self.hot.first().or(self.cooled.first()).and_then(|fd| self.items.get(fd));
+        let first = self.hot.front().or(self.cooled.first()).and_then(|fd| self.items.get(fd));
         first.and_then(|item| item.ours.as_ref()).is_some_and(|ours| wait::is_shared(&ours.conn, IN))
     }
 

@@ -57,8 +57,8 @@ pub fn make(file: &Path) -> io::Result<()> {
     if let Some(directory) = file.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| problem(directory, error))?;
     }
+    let [high, low] = [sys::secret()?, sys::secret()?]; // first: an empty file would pass for a secret that is there
     let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    let [high, low] = [sys::secret()?, sys::secret()?];
     open.and_then(|mut file| writeln!(file, "{high:016x}{low:016x}")).map_err(|error| problem(file, error))?;
     println!("{}: copy it to the same place on all hosts; only you may read it", file.display());
     Ok(())

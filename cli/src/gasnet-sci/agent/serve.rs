@@ -54,6 +54,7 @@ pub fn serve(listen: Option<&str>, file: &Path, limits: Option<&str>) -> io::Res
     let words = [program.into(), AGENT.into()].into_iter().chain(limits.map(Into::into)).collect();
     let listener = bind(listen)?;
     let _ = writeln!(io::stdout(), "gasnet-sci agent: listens at {}", listener.local_addr()?); // perhaps nobody reads it
+    sys::set_plain(libc::SIGCHLD, libc::SIG_DFL); // if it is ignored, nobody learns how an agent has ended
     let door = Arc::new(Door { secret, words, inherited: Inherited::now(), strangers: Mutex::default() });
     limit::raise_descriptors(); // six for each connection; what this process starts gets what it has inherited
     loop {
