@@ -1,0 +1,11 @@
+/* The version of the SISCI API. */
+#ifndef SISCI_VERSION_H
+#define SISCI_VERSION_H
+
+#define SISCI_API_VER_MAJOR 2
+#define SISCI_API_VER_MINOR 0
+#define SISCI_API_VER_MICRO 0
+#define SISCI_API_VERSION ((SISCI_API_VER_MAJOR << 24) | (SISCI_API_VER_MINOR << 12) | SISCI_API_VER_MICRO)
+#define API_VERSION "2.0.0"
+
+#endif

@@ -1,0 +1,88 @@
+//! The functions that C calls. Each is exported under three names: the one of programs compiled with `_REENTRANT`, the one of those without, and the
+//! plain one. All are safe to call from any thread.
+#![allow(unsafe_code)] // Names of exported functions, and pointers of the program's.
+#![allow(non_snake_case)] // Their names are Dolphin's.
+
+mod dma;
+mod interrupts;
+mod library;
+mod refused;
+mod segments;
+mod transfers;
+
+use crate::error::{Error, Result};
+
+/// Writes to a pointer of the program's, unless that is null.
+///
+/// # Safety
+/// `place` is null, or a value can be written there.
+unsafe fn put<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: the caller's.
+        unsafe { place.write(value) };
+    }
+}
+
+/// ILLEGAL_FLAG if `flags` has a bit that none of `known` has.
+fn only(flags: u32, known: u32) -> Result {
+    if flags & !known == 0 { Ok(()) } else { Err(Error::IllegalFlag) }
+}
+
+/// What a function returns beside its result.
+fn settle<T>(result: Result<T>, otherwise: T, error: *mut u32) -> T {
+    let (value, code) = match result {
+        Ok(value) => (value, Error::Ok),
+        Err(error) => (otherwise, error),
+    };
+    // SAFETY: the program's place for the result, or null.
+    unsafe { put(error, code as u32) };
+    value
+}
+
+/// Functions that report by their last parameter, `error`, which the macro adds. A body is a `Result`; after `or` stands what the function returns
+/// with an error. Pointers are the program's, valid as the contract says: that is what each body's unsafe code stands on.
+macro_rules! reporting {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {$(
+        $(#[$doc])*
+        /// # Safety
+        /// Pointers are null, or valid for what the function does with them.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
+            let result: crate::error::Result<_> = (|| $body)();
+            crate::api::settle(result, ($($otherwise)?), error)
+        }
+        crate::api::other_names!($name($($arg: $type,)* error: *mut u32) $(-> $value)?);
+    )*};
+}
+
+/// Functions that do not report.
+macro_rules! silent {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty)? $body:block)*) => {$(
+        $(#[$doc])*
+        /// # Safety
+        /// Pointers are null, or valid for what the function does with them.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $type),*) $(-> $value)? $body
+        crate::api::other_names!($name($($arg: $type),*) $(-> $value)?);
+    )*};
+}
+
+/// The two other names of a function.
+macro_rules! other_names {
+    ($name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty)?) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("_SISCI_PUBLIC_FUNC_MT_", stringify!($name)))]
+            unsafe extern "C" fn threaded($($arg: $type),*) $(-> $value)? {
+                // SAFETY: the same function.
+                unsafe { $name($($arg),*) }
+            }
+            #[unsafe(export_name = concat!("_SISCI_PUBLIC_FUNC_ST_", stringify!($name)))]
+            unsafe extern "C" fn single($($arg: $type),*) $(-> $value)? {
+                // SAFETY: the same function.
+                unsafe { $name($($arg),*) }
+            }
+        };
+    };
+}
+
+pub(crate) use {other_names, reporting, silent};

@@ -1,0 +1,246 @@
+//! The library's variables, read once by SCIInitialize (docs/contract/sisci.md, 11).
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// The node of groups: no node may have this number.
+pub const GROUP: u32 = 252;
+
+/// How many adapters a process may have.
+pub const ADAPTERS: usize = 4;
+
+/// What the variables say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// `SISCI_NODE_ID`: the node ids of adapter 0, 1, ...
+    pub nodes: Vec<u32>,
+    /// `SISCI_DIR`: a directory for sockets; without it they are abstract.
+    pub directory: Option<PathBuf>,
+    /// `SISCI_NODES`: nodes that exist beside this one, with their names. Empty: every id may exist.
+    pub known: Vec<(u32, String)>,
+    /// `SISCI_DMA_ALIGN`, in bytes.
+    pub dma_align: usize,
+    /// `SISCI_PIO_ALIGN`, in bytes.
+    pub pio_align: usize,
+    /// `SISCI_LIMIT`: resources of a kind per descriptor.
+    pub limit: usize,
+    /// `SISCI_STRICT`: refuse what cards would not know.
+    pub strict: bool,
+    /// `SISCI_FAULT`: every so many checks or connects fail.
+    pub fault: Fault,
+    /// `SISCI_VERBOSE`: a line on stderr per resource and event.
+    pub verbose: bool,
+}
+
+/// Injected faults; 0 is never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fault {
+    /// Every so many sequence checks say RETRIABLE.
+    pub retriable: u32,
+    /// Every so many sequence checks say PENDING.
+    pub pending: u32,
+    /// From this sequence check on all say NOT_RETRIABLE.
+    pub dead: u32,
+    /// Every so many connects are refused.
+    pub connect: u32,
+}
+
+/// The variables of this process, once SCIInitialize has read them.
+static CONFIG: OnceLock<Config> = OnceLock::new();
+
+/// What the variables said at the first SCIInitialize.
+pub fn get() -> Option<&'static Config> {
+    CONFIG.get()
+}
+
+/// Reads the variables, unless that is done. Says what is wrong with one of them.
+pub fn load() -> Result<&'static Config, String> {
+    if let Some(config) = CONFIG.get() {
+        return Ok(config);
+    }
+    let config = read(|name| {
+        #[expect(clippy::disallowed_methods, reason = "this is the reader of this library's environment")]
+        std::env::var(name).ok().filter(|text| !text.is_empty())
+    })?;
+    Ok(CONFIG.get_or_init(|| config))
+}
+
+/// Reads the variables by `of`.
+fn read(of: impl Fn(&str) -> Option<String>) -> Result<Config, String> {
+    let strict = match of("SISCI_STRICT").as_deref() {
+        None | Some("0" | "no") => false,
+        Some("1" | "yes") => true,
+        Some(other) => return Err(format!("SISCI_STRICT is 0 or 1, not {other:?}")),
+    };
+    let number = |name: &str, default: usize| match of(name) {
+        None => Ok(default),
+        Some(text) => text.parse().ok().filter(|&n| n > 0).ok_or(format!("{name} is a number from 1 on, not {text:?}")),
+    };
+    let align = |name: &str, default| {
+        let value = number(name, default)?;
+        if value.is_power_of_two() && value <= 4096 {
+            Ok(value)
+        } else {
+            Err(format!("{name} is a power of two up to 4096, not {value}"))
+        }
+    };
+    Ok(Config {
+        nodes: nodes(&of)?,
+        directory: directory(&of)?,
+        known: known(&of)?,
+        dma_align: align("SISCI_DMA_ALIGN", if strict { 64 } else { 1 })?,
+        pio_align: align("SISCI_PIO_ALIGN", if strict { 4 } else { 1 })?,
+        limit: number("SISCI_LIMIT", 32)?,
+        strict,
+        fault: fault(of("SISCI_FAULT").as_deref().unwrap_or(""))?,
+        verbose: of("SISCI_VERBOSE").is_some_and(|text| text != "0"),
+    })
+}
+
+/// Whether a node may have this number.
+pub fn is_node(id: u32) -> bool {
+    (1..=65_535).contains(&id) && id != GROUP
+}
+
+/// The node ids of the adapters. `rank` is the rank that a launcher of MPI or Slurm gave to the process: 4 for the first, then 8, ...
+fn nodes(of: &impl Fn(&str) -> Option<String>) -> Result<Vec<u32>, String> {
+    let Some(text) = of("SISCI_NODE_ID") else { return Ok(vec![4]) };
+    if text == "rank" {
+        let names = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
+        let rank = names.iter().find_map(|name| of(name)?.parse::<u32>().ok());
+        let id =
+            rank.and_then(|rank| rank.checked_add(1)?.checked_mul(4)).map(|id| if id >= GROUP { id + 4 } else { id });
+        return id
+            .filter(|&id| is_node(id))
+            .map(|id| vec![id])
+            .ok_or("SISCI_NODE_ID=rank, but no variable of a launcher names a rank".into());
+    }
+    let ids: Option<Vec<u32>> = text.split(',').map(|id| id.trim().parse().ok().filter(|&id| is_node(id))).collect();
+    ids.filter(|ids| ids.len() <= ADAPTERS)
+        .ok_or(format!("SISCI_NODE_ID is \"rank\", or up to {ADAPTERS} numbers from 1 to 65535 but 252 with commas between, not {text:?}"))
+}
+
+/// The directory for sockets: the user's own, closed to others.
+fn directory(of: &impl Fn(&str) -> Option<String>) -> Result<Option<PathBuf>, String> {
+    use std::os::unix::fs::MetadataExt;
+    let Some(path) = of("SISCI_DIR").map(PathBuf::from) else { return Ok(None) };
+    let meta = std::fs::metadata(&path).map_err(|error| format!("SISCI_DIR={}: {error}", path.display()))?;
+    if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o077 != 0 {
+        return Err(format!("SISCI_DIR={} has to be a directory of your own with mode 0700", path.display()));
+    }
+    Ok(Some(path))
+}
+
+/// The nodes of the file: lines `id host[:port] [name]`, or Dolphin's, of which HOSTNAME and ADAPTER lines are read.
+fn known(of: &impl Fn(&str) -> Option<String>) -> Result<Vec<(u32, String)>, String> {
+    let Some(path) = of("SISCI_NODES") else {
+        let text = std::fs::read_to_string("/etc/dis/dishosts.conf").unwrap_or_default();
+        return parse_nodes(&text).or(Ok(Vec::new()));
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("SISCI_NODES={path}: {error}"))?;
+    parse_nodes(&text).map_err(|line| format!("SISCI_NODES={path}: cannot read the line {line:?}"))
+}
+
+/// The lines of a file of nodes; the error is a line that cannot be read.
+fn parse_nodes(text: &str) -> Result<Vec<(u32, String)>, String> {
+    let mut found = Vec::new();
+    let mut host = String::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
+        match words[..] {
+            [] => {}
+            ["HOSTNAME:", name, ..] => name.clone_into(&mut host),
+            ["ADAPTER:", name, id, ..] => {
+                let id = id.parse().ok().filter(|&id| is_node(id)).ok_or(line)?;
+                found.push((id, name.to_owned()));
+                if !host.is_empty() {
+                    found.push((id, host.clone()));
+                }
+            }
+            [keyword, ..] if keyword.ends_with(':') => {}
+            [id, host, ref rest @ ..] => {
+                let id = id.parse().ok().filter(|&id| is_node(id)).ok_or(line)?;
+                found.push((id, host.split(':').next().unwrap_or(host).to_owned()));
+                found.extend(rest.first().map(|&name| (id, name.to_owned())));
+            }
+            _ => return Err(line.to_owned()),
+        }
+    }
+    Ok(found)
+}
+
+/// `retriable:N`, `pending:N`, `dead:N`, `connect:N`, with commas between.
+fn fault(text: &str) -> Result<Fault, String> {
+    let mut fault = Fault::default();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let wrong =
+            || format!("SISCI_FAULT is retriable:N, pending:N, dead:N, connect:N with commas between, not {part:?}");
+        let (name, value) = part.split_once(':').ok_or_else(wrong)?;
+        let value = value.parse().ok().filter(|&value| value > 0).ok_or_else(wrong)?;
+        match name {
+            "retriable" => fault.retriable = value,
+            "pending" => fault.pending = value,
+            "dead" => fault.dead = value,
+            "connect" => fault.connect = value,
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
+        read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn defaults_and_strict_mode() {
+        let plain = with(&[]).unwrap();
+        assert_eq!((&plain.nodes[..], plain.dma_align, plain.pio_align, plain.limit), (&[4][..], 1, 1, 32));
+        let strict = with(&[("SISCI_STRICT", "1"), ("SISCI_NODE_ID", "8,72")]).unwrap();
+        assert_eq!((&strict.nodes[..], strict.dma_align, strict.pio_align), (&[8, 72][..], 64, 4));
+    }
+
+    #[test]
+    fn ranks_become_node_ids_and_never_the_groups() {
+        assert_eq!(with(&[("SISCI_NODE_ID", "rank"), ("PMI_RANK", "0")]).unwrap().nodes, [4]);
+        assert_eq!(with(&[("SISCI_NODE_ID", "rank"), ("OMPI_COMM_WORLD_RANK", "62")]).unwrap().nodes, [256]);
+        assert!(with(&[("SISCI_NODE_ID", "rank")]).is_err());
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        for (name, value) in [
+            ("SISCI_NODE_ID", "252"),
+            ("SISCI_NODE_ID", "0"),
+            ("SISCI_NODE_ID", "four"),
+            ("SISCI_STRICT", "maybe"),
+            ("SISCI_LIMIT", "0"),
+            ("SISCI_DMA_ALIGN", "3"),
+            ("SISCI_FAULT", "often:3"),
+            ("SISCI_FAULT", "dead"),
+            ("SISCI_DIR", "/nowhere"),
+            ("SISCI_NODES", "/nowhere"),
+        ] {
+            let error = with(&[(name, value)]).unwrap_err();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn both_forms_of_node_files() {
+        let own = parse_nodes("# ours\n8 hosta:1234 left\n12 hostb\n").unwrap();
+        assert_eq!(own, [(8, "hosta".into()), (8, "left".into()), (12, "hostb".into())]);
+        let dolphin = parse_nodes("DISHOSTVERSION: 3\nHOSTNAME: alpha\nADAPTER: alpha_a0 4 0 4\n").unwrap();
+        assert_eq!(dolphin, [(4, "alpha_a0".into()), (4, "alpha".into())]);
+        assert!(parse_nodes("x hosta").is_err());
+    }
+
+    #[test]
+    fn faults() {
+        assert_eq!(fault("retriable:3,connect:2").unwrap(), Fault { retriable: 3, connect: 2, ..Fault::default() });
+    }
+}

@@ -1,0 +1,208 @@
+//! Where peers come in. A *door* is a socket that listens at a name, and belongs to a *host*: a segment, or an interrupt. Who comes through is a
+//! *guest*, and stays one for as long as its connection lives. A *tie* is the other side of that connection.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::Mutex;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
+
+use crate::error::{Error, Result};
+use crate::handle;
+use crate::name::{Bound, Name, enough};
+use crate::packet::{Packet, Verb, refusal};
+use crate::service::{self, Ticket, Watch};
+
+/// For whom a door is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// Peers that connect by way of this adapter's node.
+    Peers(u32),
+    /// Processes of this node that want to own the segment as well.
+    Owners,
+    /// Nodes that want to be members of the group.
+    Members,
+}
+
+/// What stands behind a door.
+pub trait Host: Send + Sync {
+    /// A guest's first words. The host answers; an error is the answer that this function leaves to its caller.
+    fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result;
+    /// A guest has gone, greeted or not.
+    fn left(&self, guest: &Arc<Guest>);
+}
+
+/// A socket that listens.
+pub struct Door {
+    host: Weak<dyn Host>,
+    /// The socket; other processes may have it as well.
+    pub socket: OwnedFd,
+    /// Given back after the socket is closed.
+    _name: Bound,
+    /// For whom it is.
+    pub whom: For,
+    ticket: OnceLock<Ticket>,
+}
+
+impl Door {
+    /// A door that is not open yet: who comes waits before it.
+    pub fn new(host: Weak<dyn Host>, socket: OwnedFd, name: Name, whom: For) -> Arc<Door> {
+        Arc::new(Door { host, socket, _name: Bound(name), whom, ticket: OnceLock::new() })
+    }
+
+    /// From now on who comes is let in.
+    pub fn open(self: &Arc<Self>) -> rustix::io::Result<()> {
+        service::watch(&self.socket, self.clone(), &self.ticket)
+    }
+
+    /// No longer.
+    pub fn close(&self) {
+        if let Some(&ticket) = self.ticket.get() {
+            service::forget(&self.socket, ticket);
+        }
+    }
+}
+
+impl Watch for Door {
+    fn ready(self: Arc<Self>) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let Ok(socket) = enough(|| accept_with(&self.socket, flags)) else { return };
+        let is_own = sockopt::socket_peercred(&socket).is_ok_and(|peer| peer.uid == rustix::process::geteuid());
+        if !is_own {
+            let _ = refusal(Error::ConnectionRefused).send(&socket, &[]);
+            return;
+        }
+        let guest =
+            Guest { host: self.host.clone(), socket, whom: self.whom, ticket: OnceLock::new(), peer: OnceLock::new() };
+        Arc::new(guest).watch();
+    }
+}
+
+/// Who has come through a door.
+pub struct Guest {
+    host: Weak<dyn Host>,
+    socket: OwnedFd,
+    /// For whom its door is.
+    pub whom: For,
+    ticket: OnceLock<Ticket>,
+    /// Its node and this side's adapter, once the host has let it in.
+    peer: OnceLock<(u32, u32)>,
+}
+
+impl Guest {
+    /// A guest that another owner of the segment has let in.
+    pub fn of_sibling(host: Weak<dyn Host>, socket: OwnedFd, node: u32, adapter: u32) -> Arc<Guest> {
+        Arc::new(Guest {
+            host,
+            socket,
+            whom: For::Peers(adapter),
+            ticket: OnceLock::new(),
+            peer: OnceLock::from((node, adapter)),
+        })
+    }
+
+    /// Looks at it from now on. One that cannot be looked at is not let in: its socket closes.
+    pub fn watch(self: &Arc<Self>) {
+        let _ = service::watch(&self.socket, self.clone(), &self.ticket);
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// The host lets it in, as this node, by this adapter.
+    pub fn admit(&self, node: u32, adapter: u32) {
+        let _ = self.peer.set((node, adapter));
+    }
+
+    /// Its node and this side's adapter.
+    pub fn peer(&self) -> (u32, u32) {
+        self.peer.get().copied().unwrap_or_default()
+    }
+
+    /// Tells it to leave, or that it has been thrown out.
+    pub fn dismiss(&self, verb: Verb) {
+        let _ = Packet::new(verb).send(&self.socket, &[]);
+        if verb == Verb::Withdrawn {
+            let _ = shutdown(&self.socket, Shutdown::Both);
+        }
+    }
+
+    /// Looks at it no longer.
+    pub fn forget(&self) {
+        if let Some(&ticket) = self.ticket.get() {
+            service::forget(&self.socket, ticket);
+        }
+    }
+
+    fn end(self: &Arc<Self>) {
+        self.forget();
+        if let Some(host) = self.host.upgrade() {
+            host.left(self);
+        }
+    }
+}
+
+impl Watch for Guest {
+    fn ready(self: Arc<Self>) {
+        match Packet::receive(&self.socket) {
+            Err(Errno::AGAIN) => {}
+            Ok(Some((packet, _))) if self.peer.get().is_none() => {
+                let greeted =
+                    self.host.upgrade().ok_or(Error::NoSuchSegment).and_then(|host| host.greet(&self, packet));
+                if let Err(error) = greeted {
+                    let _ = refusal(error).send(&self.socket, &[]);
+                    self.end();
+                }
+            }
+            // A guest that was let in says nothing more; one that does, or has ended, is no longer one.
+            _ => self.end(),
+        }
+    }
+}
+
+/// The connection to an interrupt, on the side of who connected. When it ends, the slot of the handle says `broken`.
+pub struct Tie {
+    socket: OwnedFd,
+    place: usize,
+    ticket: OnceLock<Ticket>,
+    /// The handle is gone: its slot may belong to something else.
+    is_closed: Mutex<bool>,
+}
+
+impl Tie {
+    /// Looks at the connection from now on.
+    pub fn new(socket: OwnedFd, place: usize) -> rustix::io::Result<Arc<Tie>> {
+        let tie = Arc::new(Tie { socket, place, ticket: OnceLock::new(), is_closed: Mutex::new(false) });
+        service::watch(&tie.socket, tie.clone(), &tie.ticket)?;
+        Ok(tie)
+    }
+
+    /// Ends it.
+    pub fn close(&self) {
+        *self.is_closed.lock() = true;
+        self.forget();
+    }
+
+    fn forget(&self) {
+        if let Some(&ticket) = self.ticket.get() {
+            service::forget(&self.socket, ticket);
+        }
+    }
+}
+
+impl Watch for Tie {
+    fn ready(self: Arc<Self>) {
+        if matches!(Packet::receive(&self.socket), Err(Errno::AGAIN)) {
+            return;
+        }
+        self.forget();
+        let is_closed = self.is_closed.lock();
+        if let Some(slot) = handle::at(self.place).filter(|_| !*is_closed) {
+            // Ordering: Release, as for segments.
+            slot.broken.store(true, std::sync::atomic::Ordering::Release);
+        }
+    }
+}

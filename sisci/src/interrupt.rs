@@ -1,0 +1,377 @@
+//! Interrupts: a number of a node that peers trigger and somebody there waits for, or is called for.
+//!
+//! A *page* of shared memory holds cells of 64 bytes. Each interrupt has one; interrupts with one number (SHARED_INT) share a page, and a trigger
+//! goes to all cells that are taken. A cell is a word that counts triggers, and one that counts who sleeps.
+#![allow(unsafe_code)] // Words in memory that processes share.
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+use crate::constants as flag;
+use crate::door::{Door, For, Guest, Host, Tie};
+use crate::error::{Error, Result};
+use crate::handle::{self, Handle, Kind, Named};
+use crate::library::{self, Owned};
+use crate::memory::{Mapping, Memory, page};
+use crate::name::{Deadline, Name, What, deadline, rest};
+use crate::packet::{self, Packet, Verb, refused};
+use crate::segment::remote::PAUSE;
+use crate::worker::Waiter;
+
+/// Cells of a page; the first is its head.
+const CELLS: usize = 64;
+/// Added to a cell's count when the interrupt is removed, so that nobody falls asleep on it.
+const GONE: u32 = 1 << 31;
+
+/// One cell. Peers of the same user write to it too: any values are possible.
+#[repr(C, align(64))]
+struct Cell {
+    /// Triggers that nobody took; of the head unused.
+    count: AtomicU32,
+    /// Threads that sleep, or are about to.
+    sleepers: AtomicU32,
+    /// Whether each trigger counts.
+    is_counting: AtomicU32,
+    /// Of the head: which cells are taken, a bit each.
+    taken: AtomicU64,
+}
+
+/// The cells of a page that is mapped at `base`.
+///
+/// # Safety
+/// It stays mapped while the cells are used.
+unsafe fn cells<'a>(base: usize) -> &'a [Cell; CELLS] {
+    // SAFETY: a page has 64 cells of 64 bytes, any bytes are a cell, and all its words are atomics.
+    unsafe { &*ptr::with_exposed_provenance::<[Cell; CELLS]>(base) }
+}
+
+impl Cell {
+    /// Triggers it.
+    fn trigger(&self) {
+        if self.is_counting.load(Ordering::Relaxed) == 0 {
+            // Ordering: Release; who takes it sees what this thread stored before.
+            self.count.fetch_or(1, Ordering::Release);
+        } else {
+            self.count.fetch_add(1, Ordering::Release);
+        }
+        // Ordering: SeqCst, against that of `wait`: either this thread sees the sleeper, or the sleeper sees the count.
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) != 0 {
+            let _ = futex::wake(&self.count, futex::Flags::empty(), 1);
+        }
+    }
+
+    /// Takes one trigger, or all of them where they do not count.
+    fn take(&self) -> bool {
+        if self.is_counting.load(Ordering::Relaxed) == 0 {
+            // Ordering: Acquire meets the Release of `trigger`.
+            return self.count.load(Ordering::Relaxed) & !GONE != 0
+                && self.count.fetch_and(GONE, Ordering::Acquire) & !GONE != 0;
+        }
+        let less = |count: u32| (count & !GONE != 0).then(|| count - 1);
+        self.count.fetch_update(Ordering::Acquire, Ordering::Relaxed, less).is_ok()
+    }
+}
+
+/// `sci_local_interrupt_t`
+pub struct LocalInterrupt {
+    owned: Owned,
+    number: u32,
+    page: Memory,
+    mapping: Mapping,
+    cell: usize,
+    /// The page's file opened once more: its lock on the cell's byte is this process's claim, which ends with it.
+    claim: Option<OwnedFd>,
+    doors: Mutex<Vec<Arc<Door>>>,
+    guests: Mutex<Vec<Arc<Guest>>>,
+    is_gone: AtomicBool,
+    has_callback: bool,
+    waiter: Waiter,
+}
+
+impl Named for LocalInterrupt {
+    const KIND: Kind = Kind::LocalInterrupt;
+}
+
+/// A function of the program for an interrupt: it gets the handle; false ends it.
+pub type Callback = Box<dyn Fn(Handle) -> bool + Send>;
+
+impl LocalInterrupt {
+    fn cells(&self) -> &[Cell; CELLS] {
+        // SAFETY: the mapping lives as long as this value.
+        unsafe { cells(self.mapping.base as usize) }
+    }
+
+    /// Waits for a trigger.
+    fn wait(&self, until: Deadline) -> Result {
+        let cell = &self.cells()[self.cell];
+        loop {
+            if self.is_gone.load(Ordering::Acquire) {
+                return Err(Error::Cancelled);
+            }
+            if cell.take() {
+                return Ok(());
+            }
+            let left = rest(until);
+            if left.is_some_and(|left| left.tv_sec == 0 && left.tv_nsec == 0) {
+                return Err(Error::Timeout);
+            }
+            cell.sleepers.fetch_add(1, Ordering::Relaxed);
+            // Ordering: SeqCst, against that of `trigger`.
+            fence(Ordering::SeqCst);
+            let slept = futex::wait(&cell.count, futex::Flags::empty(), 0, left.as_ref());
+            cell.sleepers.fetch_sub(1, Ordering::Relaxed);
+            match slept {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Takes a free cell of a page that others use as well.
+    fn claim(page: &Memory) -> Result<(OwnedFd, usize)> {
+        use std::os::fd::AsRawFd;
+        // A lock belongs to an opening of the file: what was received by a socket is the opening of somebody else.
+        let path = format!("/proc/self/fd/{}", page.fd.as_raw_fd());
+        let own = std::fs::OpenOptions::new().read(true).write(true).open(path).map_err(|_| Error::HwNoSpc)?;
+        for cell in 1..CELLS {
+            // SAFETY: a structure of numbers.
+            let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+            lock.l_type = libc::F_WRLCK as libc::c_short;
+            lock.l_whence = libc::SEEK_SET as libc::c_short;
+            lock.l_start = cell as libc::off_t;
+            lock.l_len = 1;
+            // SAFETY: the structure is this function's.
+            if unsafe { libc::fcntl(own.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == 0 {
+                return Ok((own.into(), cell));
+            }
+        }
+        Err(Error::HwNoSpc)
+    }
+}
+
+impl Host for LocalInterrupt {
+    fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
+        let For::Peers(adapter) = guest.whom else { return Err(Error::InconsistentVersions) };
+        let answer = Packet::new(Verb::Answer);
+        if packet.verb == Verb::Join {
+            let doors = self.doors.lock();
+            let door = doors.first().filter(|_| self.claim.is_some()).ok_or(Error::SegmentIdUsed)?;
+            let _ = answer.send(guest.socket(), &[self.page.fd.as_fd(), door.socket.as_fd()]);
+            guest.forget();
+            return Ok(());
+        }
+        let mut guests = self.guests.lock();
+        if self.is_gone.load(Ordering::Acquire) {
+            return Err(Error::NoSuchSegment);
+        }
+        guest.admit(packet.node, adapter);
+        guests.push(guest.clone());
+        let _ = answer.send(guest.socket(), &[self.page.fd.as_fd()]);
+        Ok(())
+    }
+
+    fn left(&self, guest: &Arc<Guest>) {
+        self.guests.lock().retain(|other| !Arc::ptr_eq(other, guest));
+    }
+}
+
+/// The page and the socket of an interrupt's name: new ones, or for SHARED_INT those of who has the name.
+fn share_or_make(name: Name, is_shared: bool) -> Result<(Memory, OwnedFd)> {
+    for _ in 0..1000 {
+        match name.listen() {
+            Ok(socket) => return Ok((Memory::new(page())?, socket)),
+            Err(Errno::ADDRINUSE) if is_shared => {}
+            Err(Errno::ADDRINUSE) => return Err(Error::SegmentIdUsed),
+            Err(errno) => return Err(errno.into()),
+        }
+        let until = deadline(5_000);
+        let asked = name.connect(until).and_then(|socket| packet::ask(&socket, Packet::new(Verb::Join), until));
+        match asked {
+            // Its last owner has ended just now.
+            Err(Error::NoSuchSegment) => {}
+            Err(error) => return Err(error),
+            Ok((answer, _)) if answer.status == Error::NoSuchSegment as u32 => {}
+            Ok((answer, _)) if answer.status != 0 => return Err(refused(answer.status)),
+            Ok((_, mut fds)) => {
+                let (Some(socket), Some(page_fd)) = (fds.pop(), fds.pop()) else {
+                    return Err(Error::InconsistentVersions);
+                };
+                return Ok((Memory::from_peer(page_fd, page() as u64)?, socket));
+            }
+        }
+    }
+    Err(Error::SegmentIdUsed)
+}
+
+/// SCICreateInterrupt. Returns the handle and the number.
+pub fn create(
+    descriptor: Handle,
+    adapter: u32,
+    number: Option<u32>,
+    flags: u32,
+    callback: Option<Callback>,
+) -> Result<(Handle, u32)> {
+    let node = library::node_of(adapter)?;
+    let owned = Owned::new(descriptor, Kind::LocalInterrupt)?;
+    let place = handle::reserve(Kind::LocalInterrupt)?;
+    let is_shared = flags & flag::SHARED_INT != 0;
+    let (number, (page_memory, socket)) = library::numbered(number, |number| {
+        share_or_make(Name::new(node, What::Interrupt, number), is_shared && number_is_fixed(flags))
+    })?;
+    let (claim, cell) = if is_shared {
+        let (claim, cell) = LocalInterrupt::claim(&page_memory)?;
+        (Some(claim), cell)
+    } else {
+        (None, 1)
+    };
+    let mapping = page_memory.map(0, page(), ptr::null_mut(), false)?;
+    let interrupt = Arc::new(LocalInterrupt {
+        owned,
+        number,
+        page: page_memory,
+        mapping,
+        cell,
+        claim,
+        doors: Mutex::default(),
+        guests: Mutex::default(),
+        is_gone: AtomicBool::new(false),
+        has_callback: callback.is_some(),
+        waiter: Waiter::default(),
+    });
+    let cells = interrupt.cells();
+    cells[cell].count.store(0, Ordering::Relaxed);
+    cells[cell].sleepers.store(0, Ordering::Relaxed);
+    cells[cell].is_counting.store((flags & flag::COUNTING_INT != 0).into(), Ordering::Relaxed);
+    // Ordering: Release, so that who triggers the cell finds it empty.
+    cells[0].taken.fetch_or(1 << cell, Ordering::Release);
+    let own: Weak<LocalInterrupt> = Arc::downgrade(&interrupt);
+    let door = Door::new(own, socket, Name::new(node, What::Interrupt, number), For::Peers(adapter));
+    interrupt.doors.lock().push(door.clone());
+    door.open()?;
+    let waits = interrupt.clone();
+    let handle = place.fill(interrupt);
+    if let Some(callback) = callback {
+        let own = waits.clone();
+        let started = waits.waiter.start(move || while own.wait(None).is_ok() && callback(handle) {});
+        if let Err(errno) = started {
+            let _ = remove(handle);
+            return Err(errno.into());
+        }
+    }
+    library::say(|| format!("interrupt {number} of node {node}"));
+    Ok((handle, number))
+}
+
+/// Only a number that the program names can be shared.
+fn number_is_fixed(flags: u32) -> bool {
+    flags & flag::FIXED_INTNO != 0
+}
+
+/// SCIWaitForInterrupt.
+pub fn wait(handle: Handle, timeout: u32) -> Result {
+    let interrupt = handle::get::<LocalInterrupt>(handle)?;
+    if interrupt.has_callback { Err(Error::IllegalOperation) } else { interrupt.wait(deadline(timeout)) }
+}
+
+/// SCIRemoveInterrupt.
+pub fn remove(handle: Handle) -> Result {
+    let interrupt = handle::get::<LocalInterrupt>(handle)?;
+    interrupt.is_gone.store(true, Ordering::Release);
+    let cells = interrupt.cells();
+    cells[0].taken.fetch_and(!(1 << interrupt.cell), Ordering::AcqRel);
+    // Who is about to sleep finds another word than it expects; who sleeps is woken.
+    cells[interrupt.cell].count.fetch_or(GONE, Ordering::AcqRel);
+    let _ = futex::wake(&cells[interrupt.cell].count, futex::Flags::empty(), i32::MAX as u32);
+    for door in interrupt.doors.lock().drain(..) {
+        door.close();
+    }
+    for guest in interrupt.guests.lock().drain(..) {
+        guest.forget();
+    }
+    library::say(|| format!("interrupt {} removed", interrupt.number));
+    interrupt.owned.release();
+    handle::remove(handle);
+    interrupt.waiter.finish();
+    Ok(())
+}
+
+/// `sci_remote_interrupt_t`
+pub struct RemoteInterrupt {
+    owned: Owned,
+    tie: Arc<Tie>,
+    /// The slot has its address.
+    _mapping: Mapping,
+}
+
+impl Named for RemoteInterrupt {
+    const KIND: Kind = Kind::RemoteInterrupt;
+}
+
+/// Connects to what has this number, and pauses if that fails, since programs try again and again.
+pub fn reach(
+    what: What,
+    node: u32,
+    adapter: u32,
+    number: u32,
+    timeout: u32,
+) -> Result<(OwnedFd, Packet, Vec<OwnedFd>)> {
+    let own = library::node_of(adapter)?;
+    library::check_node(node)?;
+    let until = deadline(timeout);
+    let asked =
+        crate::fault::connect().and_then(|()| Name::new(node, what, number).connect(until)).and_then(|socket| {
+            let (answer, fds) = packet::ask(&socket, Packet { node: own, ..Packet::new(Verb::Connect) }, until)?;
+            if answer.status == 0 { Ok((socket, answer, fds)) } else { Err(refused(answer.status)) }
+        });
+    asked.inspect_err(|_| std::thread::sleep(PAUSE))
+}
+
+/// SCIConnectInterrupt.
+pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout: u32) -> Result<Handle> {
+    let owned = Owned::new(descriptor, Kind::RemoteInterrupt)?;
+    let place = handle::reserve(Kind::RemoteInterrupt)?;
+    let (socket, _, mut fds) = reach(What::Interrupt, node, adapter, number, timeout)?;
+    let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, page() as u64)?;
+    let mapping = memory.map(0, page(), ptr::null_mut(), false)?;
+    // Ordering: published by the handle.
+    place.slot().base.store(mapping.base as usize, Ordering::Relaxed);
+    let tie = Tie::new(socket, place.place())?;
+    Ok(place.fill(Arc::new(RemoteInterrupt { owned, tie, _mapping: mapping })))
+}
+
+/// SCIDisconnectInterrupt.
+pub fn disconnect(handle: Handle) -> Result {
+    let interrupt = handle::get::<RemoteInterrupt>(handle)?;
+    interrupt.tie.close();
+    interrupt.owned.release();
+    handle::remove(handle);
+    Ok(())
+}
+
+/// SCITriggerInterrupt.
+pub fn trigger(handle: Handle) -> Result {
+    let slot = handle::find(handle, Kind::RemoteInterrupt)?;
+    if slot.broken.load(Ordering::Acquire) {
+        return Err(Error::TransferFailed);
+    }
+    // SAFETY: mapped until the program disconnects, which it must not do at the same time.
+    let cells = unsafe { cells(slot.base.load(Ordering::Relaxed)) };
+    let taken = cells[0].taken.load(Ordering::Acquire);
+    if taken == 0 {
+        // Removed just now: the end of the connection is on its way.
+        return Err(Error::TransferFailed);
+    }
+    let mut rest = taken & !1;
+    while rest != 0 {
+        cells[rest.trailing_zeros() as usize].trigger();
+        rest &= rest - 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! SISCI without hardware: `libsisci.so` for programs that are written for SCI cards and PCIe non-transparent bridges, between the processes of one
+//! host (docs/contract/sisci.md).
+//!
+//! 1. A resource that peers reach is a *name*: a socket that one process has bound. The kernel decides who has an id, and takes it back when the
+//!    process ends in whatever way. There is no daemon, no file, no table that processes share.
+//! 2. A connection to a resource is a socket that stays open. Over it comes the memory; its end is the other side's.
+//! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way.
+//!
+//! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma`, `interrupt`,
+//! `message` (interrupts with data), `query`; `library` (descriptors) and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
+//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `packet`, `fault`, `config`, `constants`, `error`.
+
+pub mod api;
+mod config;
+mod constants;
+mod dma;
+mod door;
+mod error;
+mod event;
+mod fault;
+mod handle;
+mod interrupt;
+mod library;
+mod map;
+mod memory;
+mod message;
+mod name;
+mod packet;
+mod pio;
+mod query;
+mod segment;
+mod service;
+mod worker;

@@ -1,0 +1,283 @@
+//! Interrupts with data. Each trigger is one packet on a connection of its own: the kernel keeps order and borders, bounds what waits, and delivers
+//! it even when the sender has ended.
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::door::{Door, For, Guest, Host};
+use crate::error::{Error, Result};
+use crate::handle::{self, Handle, Kind, Named};
+use crate::interrupt::reach;
+use crate::library::{self, Owned};
+use crate::name::{Deadline, Name, What, deadline, rest};
+use crate::packet::{Packet, Verb};
+use crate::worker::Waiter;
+
+/// Bytes that a trigger may bring.
+pub const MOST: usize = 4096;
+/// Bytes before them: their number. Without it a trigger without data would look like the end of the connection.
+const HEAD: usize = 4;
+/// The number of the descriptor that ends waits; connections count from 1.
+const END: u64 = 0;
+/// How long a trigger waits for room.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// `sci_local_data_interrupt_t`
+pub struct LocalDataInterrupt {
+    owned: Owned,
+    node: u32,
+    doors: Mutex<Vec<Arc<Door>>>,
+    /// The connections, and `end`.
+    epoll: OwnedFd,
+    end: OwnedFd,
+    senders: Mutex<Senders>,
+    is_gone: AtomicBool,
+    has_callback: bool,
+    is_calling: AtomicBool,
+    waiter: Waiter,
+}
+
+/// Who is connected, and a message that nobody took.
+#[derive(Default)]
+struct Senders {
+    sockets: HashMap<u64, OwnedFd>,
+    last: u64,
+    /// A message that was longer than the room that a call had for it.
+    left: Option<Vec<u8>>,
+}
+
+impl Named for LocalDataInterrupt {
+    const KIND: Kind = Kind::LocalDataInterrupt;
+}
+
+/// A function of the program: it gets the handle and the bytes; false ends it.
+pub type Callback = Box<dyn Fn(Handle, &mut [u8]) -> bool + Send>;
+
+impl Host for LocalDataInterrupt {
+    fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
+        if packet.verb != Verb::Connect {
+            return Err(Error::InconsistentVersions);
+        }
+        // From here on who waits for the interrupt looks at the connection.
+        guest.forget();
+        let socket = guest.socket().try_clone().map_err(|_| Error::NoSpc)?;
+        let mut senders = self.senders.lock();
+        if self.is_gone.load(Ordering::Acquire) {
+            return Err(Error::NoSuchSegment);
+        }
+        senders.last += 1;
+        let number = senders.last;
+        epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+        senders.sockets.insert(number, socket);
+        let _ = Packet::new(Verb::Answer).send(guest.socket(), &[]);
+        Ok(())
+    }
+
+    fn left(&self, _guest: &Arc<Guest>) {}
+}
+
+impl LocalDataInterrupt {
+    /// Takes the oldest message: into `room`, or all of it into the vector that `room` is without.
+    fn wait(&self, room: Option<&mut [u8]>, until: Deadline) -> Result<Vec<u8>> {
+        let most = room.as_ref().map_or(MOST, |room| room.len());
+        loop {
+            if self.is_gone.load(Ordering::Acquire) {
+                return Err(Error::Cancelled);
+            }
+            if self.senders.lock().left.is_none() {
+                let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
+                match epoll::wait(&self.epoll, &mut events, rest(until).as_ref()) {
+                    Ok((ready, _)) if ready.is_empty() => return Err(Error::Timeout),
+                    Ok((ready, _)) if ready[0].data.u64() != END => self.take(ready[0].data.u64()),
+                    Ok(_) | Err(Errno::INTR) => continue,
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+            let mut senders = self.senders.lock();
+            match senders.left.take() {
+                Some(message) if message.len() > most => {
+                    senders.left = Some(message);
+                    return Err(Error::OutOfRange);
+                }
+                Some(message) => {
+                    if let Some(room) = room {
+                        room[..message.len()].copy_from_slice(&message);
+                    }
+                    return Ok(message);
+                }
+                // Another thread was faster, or a sender has ended.
+                None => {}
+            }
+        }
+    }
+
+    /// Receives from the connection of this number into `left`, unless something is there.
+    fn take(&self, number: u64) {
+        let mut senders = self.senders.lock();
+        if senders.left.is_some() {
+            return;
+        }
+        let Some(socket) = senders.sockets.get(&number) else { return };
+        let mut bytes = [0; HEAD + MOST];
+        match retry_on_intr(|| recv(socket, &mut bytes, RecvFlags::DONTWAIT)) {
+            Err(Errno::AGAIN) => {}
+            Ok((length, _)) if length >= HEAD => senders.left = Some(bytes[HEAD..length].to_vec()),
+            Ok(_) | Err(_) => {
+                if let Some(socket) = senders.sockets.remove(&number) {
+                    let _ = epoll::delete(&self.epoll, &socket);
+                }
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.is_gone.store(true, Ordering::Release);
+        // It stays readable, so that all who wait see it.
+        let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+        for door in self.doors.lock().drain(..) {
+            door.close();
+        }
+        self.senders.lock().sockets.clear();
+        self.owned.release();
+    }
+}
+
+/// SCICreateDataInterrupt. Returns the handle and the number.
+pub fn create(
+    descriptor: Handle,
+    adapter: u32,
+    number: Option<u32>,
+    callback: Option<Callback>,
+) -> Result<(Handle, u32)> {
+    let node = library::node_of(adapter)?;
+    let owned = Owned::new(descriptor, Kind::LocalDataInterrupt)?;
+    let place = handle::reserve(Kind::LocalDataInterrupt)?;
+    let (number, socket) =
+        library::numbered(number, |number| match Name::new(node, What::DataInterrupt, number).listen() {
+            Err(Errno::ADDRINUSE) => Err(Error::SegmentIdUsed),
+            result => Ok(result?),
+        })?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let end = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    epoll::add(&epoll, &end, epoll::EventData::new_u64(END), epoll::EventFlags::IN)?;
+    let interrupt = Arc::new(LocalDataInterrupt {
+        owned,
+        node,
+        doors: Mutex::default(),
+        epoll,
+        end,
+        senders: Mutex::default(),
+        is_gone: AtomicBool::new(false),
+        has_callback: callback.is_some(),
+        is_calling: AtomicBool::new(false),
+        waiter: Waiter::default(),
+    });
+    let own: std::sync::Weak<LocalDataInterrupt> = Arc::downgrade(&interrupt);
+    let door = Door::new(own, socket, Name::new(node, What::DataInterrupt, number), For::Peers(adapter));
+    interrupt.doors.lock().push(door.clone());
+    door.open()?;
+    let waits = interrupt.clone();
+    let handle = place.fill(interrupt);
+    library::say(|| format!("data interrupt {number} of node {}", waits.node));
+    if let Some(callback) = callback {
+        let own = waits.clone();
+        let started = waits.waiter.start(move || {
+            while let Ok(mut message) = own.wait(None, None) {
+                own.is_calling.store(true, Ordering::Release);
+                let goes_on = callback(handle, &mut message);
+                own.is_calling.store(false, Ordering::Release);
+                if !goes_on {
+                    return;
+                }
+            }
+        });
+        if let Err(errno) = started {
+            forget(handle)?;
+            return Err(errno.into());
+        }
+    }
+    Ok((handle, number))
+}
+
+/// SCIWaitForDataInterrupt. Returns the number of bytes.
+pub fn wait(handle: Handle, room: &mut [u8], timeout: u32) -> Result<usize> {
+    let interrupt = handle::get::<LocalDataInterrupt>(handle)?;
+    if interrupt.has_callback {
+        return Err(Error::IllegalOperation);
+    }
+    interrupt.wait(Some(room), deadline(timeout)).map(|message| message.len())
+}
+
+/// SCIRemoveDataInterrupt: BUSY while the callback runs, unless it is the callback that removes it.
+pub fn remove(handle: Handle) -> Result {
+    let interrupt = handle::get::<LocalDataInterrupt>(handle)?;
+    if interrupt.is_calling.load(Ordering::Acquire) && !interrupt.waiter.is_current() {
+        return Err(Error::Busy);
+    }
+    forget(handle)
+}
+
+/// Removes it, whatever its callback does.
+pub fn forget(handle: Handle) -> Result {
+    let interrupt = handle::get::<LocalDataInterrupt>(handle)?;
+    interrupt.close();
+    handle::remove(handle);
+    interrupt.waiter.finish();
+    Ok(())
+}
+
+/// `sci_remote_data_interrupt_t`
+pub struct RemoteDataInterrupt {
+    owned: Owned,
+    socket: OwnedFd,
+}
+
+impl Named for RemoteDataInterrupt {
+    const KIND: Kind = Kind::RemoteDataInterrupt;
+}
+
+/// SCIConnectDataInterrupt.
+pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout: u32) -> Result<Handle> {
+    let owned = Owned::new(descriptor, Kind::RemoteDataInterrupt)?;
+    let place = handle::reserve(Kind::RemoteDataInterrupt)?;
+    let (socket, _, _) = reach(What::DataInterrupt, node, adapter, number, timeout)?;
+    Ok(place.fill(Arc::new(RemoteDataInterrupt { owned, socket })))
+}
+
+/// SCIDisconnectDataInterrupt. What was triggered before is still delivered.
+pub fn disconnect(handle: Handle) -> Result {
+    handle::get::<RemoteDataInterrupt>(handle)?.owned.release();
+    handle::remove(handle);
+    Ok(())
+}
+
+/// SCITriggerDataInterrupt.
+pub fn trigger(handle: Handle, data: &[u8]) -> Result {
+    let interrupt = handle::get::<RemoteDataInterrupt>(handle)?;
+    if data.len() > MOST {
+        return Err(Error::OutOfRange);
+    }
+    let mut bytes = [0; HEAD + MOST];
+    bytes[..HEAD].copy_from_slice(&(data.len() as u32).to_ne_bytes());
+    bytes[HEAD..HEAD + data.len()].copy_from_slice(data);
+    let until = std::time::Instant::now();
+    loop {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match retry_on_intr(|| send(interrupt.socket.as_fd(), &bytes[..HEAD + data.len()], flags)) {
+            Ok(_) => return Ok(()),
+            Err(Errno::AGAIN) if until.elapsed().as_secs() < PATIENCE.tv_sec as u64 => {
+                let _ = poll(&mut [PollFd::new(&interrupt.socket, PollFlags::OUT)], Some(&PATIENCE));
+            }
+            Err(Errno::AGAIN) => return Err(Error::EwouldBlock),
+            Err(_) => return Err(Error::TransferFailed),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Copies by the processor, barriers, and sequences, which say whether all has arrived.
+#![allow(unsafe_code)] // Copies into and out of maps.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+
+use crate::constants as flag;
+use crate::error::{Error, Result};
+use crate::fault::{self, Status};
+use crate::handle::{self, Handle, Kind, Named, Slot};
+use crate::library::{self, Owned};
+use crate::map::Map;
+
+/// `sci_sequence_t`
+pub struct Sequence(Owned);
+
+impl Named for Sequence {
+    const KIND: Kind = Kind::Sequence;
+}
+
+/// SISCI_PIO_ALIGN less 1, and whether faults are asked for; set by the first map, before which no copy can be.
+static MASK: AtomicUsize = AtomicUsize::new(0);
+/// Whether SISCI_FAULT says anything.
+static HAS_FAULTS: AtomicBool = AtomicBool::new(false);
+
+/// What copies have to look at, from the variables.
+pub fn configure(config: &crate::config::Config) {
+    MASK.store(config.pio_align - 1, Ordering::Relaxed);
+    HAS_FAULTS.store(config.fault != crate::config::Fault::default(), Ordering::Relaxed);
+}
+
+/// Whether the peer of a map or sequence is gone.
+#[inline]
+fn is_broken(slot: &Slot) -> bool {
+    // Ordering: Acquire meets the Release of `RemoteSegment::lost`.
+    handle::at(slot.segment.load(Ordering::Relaxed)).is_some_and(|segment| segment.broken.load(Ordering::Acquire))
+}
+
+/// The address of `size` bytes from `offset` on in a map.
+#[inline]
+pub fn address(map: Handle, offset: usize, size: usize) -> Result<(&'static Slot, *mut u8)> {
+    let slot = handle::find(map, Kind::Map)?;
+    // Ordering: `find` has met what was stored before the handle was given out.
+    let end = slot.size.load(Ordering::Relaxed);
+    if offset > end || size > end - offset {
+        return Err(Error::OutOfRange);
+    }
+    let mask = MASK.load(Ordering::Relaxed);
+    if (offset | size) & mask != 0 {
+        return Err(if offset & mask != 0 { Error::OffsetAlignment } else { Error::SizeAlignment });
+    }
+    Ok((slot, ptr::with_exposed_provenance_mut(slot.base.load(Ordering::Relaxed) + offset)))
+}
+
+/// How often a copy with ERROR_CHECK is repeated before it has failed.
+const TRIES: usize = 16;
+
+/// SCIMemCpy: into the map, or out of it with BLOCK_READ.
+///
+/// # Safety
+/// `memory` has `size` bytes.
+#[inline]
+pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, flags: u32) -> Result {
+    let (slot, remote) = address(map, offset, size)?;
+    if memory.is_null() && size > 0 {
+        return Err(Error::IllegalParameter);
+    }
+    let (from, to) = if flags & flag::BLOCK_READ == 0 { (memory, remote) } else { (remote, memory) };
+    if HAS_FAULTS.load(Ordering::Relaxed) {
+        // SAFETY: as this function's.
+        return unsafe { copy_with_faults(from, to, size, flags, slot) };
+    }
+    // SAFETY: the map has these bytes (`address`), the memory as well (the caller). They may overlap: the program may map its own segment.
+    unsafe { ptr::copy(from, to, size) };
+    if flags & flag::ERROR_CHECK != 0 && is_broken(slot) { Err(Error::TransferFailed) } else { Ok(()) }
+}
+
+/// The same where faults are asked for. A fault drops the copy, so that a program that does not look is found out.
+///
+/// # Safety
+/// As `copy`.
+unsafe fn copy_with_faults(from: *mut u8, to: *mut u8, size: usize, flags: u32, slot: &Slot) -> Result {
+    for _ in 0..TRIES {
+        match fault::check() {
+            Status::Ok if !is_broken(slot) => {
+                // SAFETY: as the caller's.
+                unsafe { ptr::copy(from, to, size) };
+                return Ok(());
+            }
+            Status::Retriable | Status::Pending if flags & flag::ERROR_CHECK != 0 => {}
+            _ if flags & flag::ERROR_CHECK != 0 => return Err(Error::TransferFailed),
+            Status::Retriable | Status::Pending => {
+                // The next check of any sequence says it.
+                LOST.store(true, Ordering::Release);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+    }
+    Err(Error::TransferFailed)
+}
+
+/// A copy without ERROR_CHECK was dropped since the last check.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// SCIMemWrite: to an address inside of some map.
+///
+/// # Safety
+/// Both have `size` bytes.
+#[inline]
+pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
+    if !library::is_initialized() {
+        return Err(Error::NotInitialized);
+    }
+    if size > 0 && (memory.is_null() || remote.is_null()) {
+        return Err(Error::IllegalParameter);
+    }
+    if size & MASK.load(Ordering::Relaxed) != 0 {
+        return Err(Error::SizeAlignment);
+    }
+    // SAFETY: the caller's.
+    unsafe { ptr::copy(memory, remote, size) };
+    Ok(())
+}
+
+/// SCITransferBlock: from map to map.
+pub fn transfer(from: (Handle, usize), to: (Handle, usize), size: usize) -> Result {
+    let (source, from) = address(from.0, from.1, size)?;
+    let (target, to) = address(to.0, to.1, size)?;
+    if is_broken(source) || is_broken(target) {
+        return Err(Error::TransferFailed);
+    }
+    // SAFETY: both maps have these bytes.
+    unsafe { ptr::copy(from, to, size) };
+    barrier();
+    Ok(())
+}
+
+/// All stores of this thread are visible before any later one. Near maps are coherent memory: the processor's own fence does it.
+#[inline]
+pub fn barrier() {
+    fence(Ordering::SeqCst);
+}
+
+/// Empties what the processor may have gathered of stores (write combining).
+#[inline]
+pub fn drain() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has SSE.
+    unsafe {
+        core::arch::x86_64::_mm_sfence();
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    fence(Ordering::Release);
+}
+
+/// SCICreateMapSequence.
+pub fn create_sequence(map: Handle) -> Result<Handle> {
+    let shown = handle::get::<Map>(map)?;
+    let owned = Owned::new(shown.descriptor(), Kind::Sequence)?;
+    let place = handle::reserve(Kind::Sequence)?;
+    place.slot().segment.store(shown.shown.place(), Ordering::Relaxed);
+    Ok(place.fill(Arc::new(Sequence(owned))))
+}
+
+/// SCIRemoveSequence.
+pub fn remove_sequence(handle: Handle) -> Result {
+    handle::get::<Sequence>(handle)?.0.release();
+    handle::remove(handle);
+    Ok(())
+}
+
+/// SCIStartSequence: what is so now.
+#[inline]
+pub fn start(sequence: Handle) -> Result<Status> {
+    let slot = handle::find(sequence, Kind::Sequence)?;
+    if is_broken(slot) {
+        return Ok(Status::NotRetriable);
+    }
+    if !HAS_FAULTS.load(Ordering::Relaxed) {
+        return Ok(Status::Ok);
+    }
+    // Starting is how a program waits for the end of PENDING: only what lasts is said.
+    Ok(if fault::is_dead() { Status::NotRetriable } else { Status::Ok })
+}
+
+/// SCICheckSequence: what has become of the transfers since the start.
+#[inline]
+pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
+    let slot = handle::find(sequence, Kind::Sequence)?;
+    if flags & flag::NO_FLUSH == 0 {
+        drain();
+    }
+    if flags & flag::NO_STORE_BARRIER == 0 {
+        barrier();
+    }
+    if is_broken(slot) {
+        return Ok(Status::NotRetriable);
+    }
+    if !HAS_FAULTS.load(Ordering::Relaxed) {
+        return Ok(Status::Ok);
+    }
+    let lost = LOST.swap(false, Ordering::AcqRel);
+    Ok(match fault::check() {
+        Status::Ok if lost => Status::Retriable,
+        status => status,
+    })
+}

@@ -1,0 +1,240 @@
+//! The side of who connects.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+
+use super::Body;
+use crate::config::GROUP;
+use crate::constants as flag;
+use crate::error::{Error, Result};
+use crate::event::{Callback, Event, Events, Reason};
+use crate::handle::{self, Handle, Kind, Named};
+use crate::library::{self, Owned};
+use crate::memory::Memory;
+use crate::name::{Deadline, Name, What, deadline, nodes_with};
+use crate::packet::{self, Packet, Verb, refused};
+use crate::service::{self, Ticket, Watch};
+use crate::{fault, worker};
+
+/// `sci_remote_segment_t`
+pub struct RemoteSegment {
+    owned: Owned,
+    place: usize,
+    /// The segment's number.
+    pub id: u32,
+    /// The owner's node; 252 for a group.
+    pub node: u32,
+    adapter: u32,
+    /// Its memory.
+    pub body: Body,
+    ends: Mutex<Ends>,
+    /// What happened.
+    pub events: Events,
+}
+
+/// The connections to the owner, or to all members of a group.
+#[derive(Default)]
+struct Ends {
+    connected: Vec<Arc<End>>,
+    /// The program has disconnected: the handle's place may belong to something else.
+    is_closed: bool,
+}
+
+impl Named for RemoteSegment {
+    const KIND: Kind = Kind::RemoteSegment;
+}
+
+/// This side's end of a connection.
+struct End {
+    segment: Weak<RemoteSegment>,
+    socket: OwnedFd,
+    node: u32,
+    ticket: OnceLock<Ticket>,
+    is_over: AtomicBool,
+}
+
+impl Watch for End {
+    fn ready(self: Arc<Self>) {
+        let Some(segment) = self.segment.upgrade() else { return };
+        match Packet::receive(&self.socket) {
+            Err(Errno::AGAIN) => {}
+            Ok(Some((Packet { verb: Verb::Leave, .. }, _))) => {
+                segment.happened(Reason::Disconnect, self.node, Error::Ok)
+            }
+            _ => segment.lost(&self),
+        }
+    }
+}
+
+impl RemoteSegment {
+    /// The descriptor that owns it.
+    pub fn descriptor(&self) -> Handle {
+        self.owned.descriptor
+    }
+
+    /// The place of its handle.
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    fn happened(&self, reason: Reason, node: u32, status: Error) {
+        self.events.push(Event { reason, node, adapter: self.adapter, status });
+    }
+
+    /// An owner has withdrawn the segment, or ended. The program learns of it when no other is left.
+    fn lost(&self, end: &Arc<End>) {
+        // Ordering: one alone goes on; nothing else hangs on it.
+        if end.is_over.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some(&ticket) = end.ticket.get() {
+            service::forget(&end.socket, ticket);
+        }
+        let mut ends = self.ends.lock();
+        ends.connected.retain(|other| !Arc::ptr_eq(other, end));
+        if ends.is_closed || !ends.connected.is_empty() {
+            return;
+        }
+        if let Some(slot) = handle::at(self.place) {
+            // Ordering: Release; who sees it has the peer's last stores before it, as its end came after them.
+            slot.broken.store(true, Ordering::Release);
+        }
+        drop(ends);
+        self.happened(Reason::Disconnect, end.node, Error::Ok);
+    }
+
+    /// Whether the segment's memory can be reached.
+    pub fn is_connected(&self) -> bool {
+        self.body.memory().is_some() && !handle::at(self.place).is_none_or(|slot| slot.broken.load(Ordering::Acquire))
+    }
+
+    /// Connects to the owner at `name`.
+    fn connect_to(self: &Arc<Self>, node: u32, what: What, until: Deadline) -> Result {
+        let socket = Name::new(node, what, self.id).connect(until)?;
+        let own = library::node_of(self.adapter)?;
+        let (answer, mut fds) = packet::ask(&socket, Packet { node: own, ..Packet::new(Verb::Connect) }, until)?;
+        if answer.status != 0 {
+            return Err(refused(answer.status));
+        }
+        if self.body.memory().is_none() {
+            let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+            self.body.set(memory, answer.size as usize)?;
+        }
+        let end = Arc::new(End {
+            segment: Arc::downgrade(self),
+            socket,
+            node,
+            ticket: OnceLock::new(),
+            is_over: AtomicBool::new(false),
+        });
+        let mut ends = self.ends.lock();
+        if ends.is_closed {
+            return Err(Error::Cancelled);
+        }
+        service::watch(&end.socket, end.clone(), &end.ticket)?;
+        ends.connected.push(end);
+        Ok(())
+    }
+
+    /// Connects: to the owner, or to every member of a group that is available, one at least.
+    fn establish(self: &Arc<Self>, until: Deadline) -> Result {
+        if self.node != GROUP {
+            return self.connect_to(self.node, What::Segment, until);
+        }
+        let mut result = Err(Error::NoSuchSegment);
+        for (node, _) in nodes_with(What::Member).filter(|&(_, id)| id == self.id) {
+            match self.connect_to(node, What::Member, until) {
+                Ok(()) => result = Ok(()),
+                Err(error) if result.is_err() => result = Err(error),
+                Err(_) => {}
+            }
+        }
+        result
+    }
+}
+
+/// What SCIConnectSegment is asked for.
+pub struct Wanted {
+    /// The owner's node.
+    pub node: u32,
+    /// The segment's number.
+    pub id: u32,
+    /// This side's adapter.
+    pub adapter: u32,
+    /// Milliseconds that the owner may take to answer.
+    pub timeout: u32,
+    /// The flags.
+    pub flags: u32,
+    /// The program's function.
+    pub callback: Option<Callback>,
+}
+
+/// Programs try again and again until a segment is there: a try that fails takes so long, that such a loop leaves a core to others.
+pub const PAUSE: Duration = Duration::from_micros(500);
+
+/// SCIConnectSegment.
+pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
+    library::node_of(wanted.adapter)?;
+    let is_group = wanted.flags & flag::BROADCAST != 0;
+    if is_group && wanted.node != GROUP {
+        return Err(Error::IllegalNodeId);
+    }
+    if !is_group {
+        library::check_node(wanted.node)?;
+    }
+    let owned = Owned::new(descriptor, Kind::RemoteSegment)?;
+    let place = handle::reserve(Kind::RemoteSegment)?;
+    let segment = Arc::new(RemoteSegment {
+        owned,
+        place: place.place(),
+        id: wanted.id,
+        node: wanted.node,
+        adapter: wanted.adapter,
+        body: Body::default(),
+        ends: Mutex::default(),
+        events: Events::new(wanted.callback),
+    });
+    let until = deadline(wanted.timeout);
+    if wanted.flags & flag::ASYNCHRONOUS_CONNECT != 0 {
+        let own = segment.clone();
+        worker::spawn("sisci-connect", move || {
+            let status = fault::connect().and_then(|()| own.establish(until)).err().unwrap_or(Error::Ok);
+            own.happened(Reason::Connect, own.node, status);
+        })?;
+        return Ok(place.fill(segment));
+    }
+    match fault::connect().and_then(|()| segment.establish(until)) {
+        Ok(()) => Ok(place.fill(segment)),
+        Err(error) => {
+            std::thread::sleep(PAUSE);
+            Err(error)
+        }
+    }
+}
+
+/// SCIDisconnectSegment.
+pub fn disconnect(handle: Handle) -> Result {
+    let segment = handle::get::<RemoteSegment>(handle)?;
+    if segment.body.is_in_use() {
+        return Err(Error::Busy);
+    }
+    let ends = {
+        let mut ends = segment.ends.lock();
+        ends.is_closed = true;
+        std::mem::take(&mut ends.connected)
+    };
+    for end in ends {
+        if let Some(&ticket) = end.ticket.get() {
+            service::forget(&end.socket, ticket);
+        }
+    }
+    segment.owned.release();
+    handle::remove(handle);
+    segment.events.close();
+    Ok(())
+}
