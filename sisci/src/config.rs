@@ -1,4 +1,4 @@
-//! The library's variables, read once by SCIInitialize (docs/contract/sisci.md, 11).
+//! The library's variables, read once by SCIInitialize (docs/sisci.md).
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

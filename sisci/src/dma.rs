@@ -199,7 +199,8 @@ impl Flow {
         let own = self.clone();
         engine(Box::new(move || {
             own.run(transfers, callback);
-        })).inspect_err(|_| self.set(State::Error))
+        }))
+        .inspect_err(|_| self.set(State::Error))
     }
 
     /// Waits until it is no longer posted.

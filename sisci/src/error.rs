@@ -1,4 +1,4 @@
-//! What a function reports: `sci_error_t`, with the numbers of Dolphin's headers (docs/contract/sisci.md, 3).
+//! What a function reports: `sci_error_t`, with the numbers of Dolphin's headers (docs/sisci.md).
 
 use rustix::io::Errno;
 

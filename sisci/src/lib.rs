@@ -1,5 +1,5 @@
 //! SISCI without hardware: `libsisci.so` for programs that are written for SCI cards and PCIe non-transparent bridges, between the processes of one
-//! host (docs/contract/sisci.md).
+//! host (docs/sisci.md).
 //!
 //! 1. A resource that peers reach is a *name*: a socket that one process has bound. The kernel decides who has an id, and takes it back when the
 //!    process ends in whatever way. There is no daemon, no file, no table that processes share.

@@ -49,6 +49,7 @@ pub fn initialize() -> Result {
             eprintln!("sisci: {line}");
             Error::System
         })?;
+        crate::name::sweep();
         // Several processes may be one node: each has a name of its own.
         let pid = std::process::id();
         started.1 = config

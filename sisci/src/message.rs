@@ -2,6 +2,7 @@
 //! it even when the sender has ended.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,8 @@ use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
+use rustix::process::Pid;
 
 use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
@@ -48,10 +50,26 @@ pub struct LocalDataInterrupt {
 /// Who is connected, and a message that nobody took.
 #[derive(Default)]
 struct Senders {
-    sockets: HashMap<u64, OwnedFd>,
+    sockets: HashMap<u64, (Pid, OwnedFd)>,
+    /// The connections of each process, oldest first. A process that connects, triggers and disconnects again and again relies on the order.
+    of: HashMap<Pid, Vec<u64>>,
     last: u64,
     /// A message that was longer than the room that a call had for it.
     left: Option<Vec<u8>>,
+}
+
+impl Senders {
+    /// The other side of this connection has ended, and all that it sent is taken.
+    fn forget(&mut self, epoll: &OwnedFd, number: u64) {
+        let Some((process, socket)) = self.sockets.remove(&number) else { return };
+        let _ = epoll::delete(epoll, &socket);
+        if let Entry::Occupied(mut list) = self.of.entry(process) {
+            list.get_mut().retain(|&other| other != number);
+            if list.get().is_empty() {
+                list.remove();
+            }
+        }
+    }
 }
 
 impl Named for LocalDataInterrupt {
@@ -69,6 +87,7 @@ impl Host for LocalDataInterrupt {
         // From here on who waits for the interrupt looks at the connection.
         guest.forget();
         let socket = guest.socket().try_clone().map_err(|_| Error::NoSpc)?;
+        let process = sockopt::socket_peercred(&socket)?.pid;
         let mut senders = self.senders.lock();
         if self.is_gone.load(Ordering::Acquire) {
             return Err(Error::NoSuchSegment);
@@ -76,7 +95,8 @@ impl Host for LocalDataInterrupt {
         senders.last += 1;
         let number = senders.last;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
-        senders.sockets.insert(number, socket);
+        senders.of.entry(process).or_default().push(number);
+        senders.sockets.insert(number, (process, socket));
         let _ = Packet::new(Verb::Answer).send(guest.socket(), &[]);
         Ok(())
     }
@@ -119,21 +139,24 @@ impl LocalDataInterrupt {
         }
     }
 
-    /// Receives from the connection of this number into `left`, unless something is there.
+    /// Receives into `left`, unless something is there: from the connection of this number, or an older one of the same process.
     fn take(&self, number: u64) {
         let mut senders = self.senders.lock();
         if senders.left.is_some() {
             return;
         }
-        let Some(socket) = senders.sockets.get(&number) else { return };
-        let mut bytes = [0; HEAD + MOST];
-        match retry_on_intr(|| recv(socket, &mut bytes, RecvFlags::DONTWAIT)) {
-            Err(Errno::AGAIN) => {}
-            Ok((length, _)) if length >= HEAD => senders.left = Some(bytes[HEAD..length].to_vec()),
-            Ok(_) | Err(_) => {
-                if let Some(socket) = senders.sockets.remove(&number) {
-                    let _ = epoll::delete(&self.epoll, &socket);
+        let Some(&(process, _)) = senders.sockets.get(&number) else { return };
+        let older = senders.of.get(&process).cloned().unwrap_or_default();
+        for at in older {
+            let Some((_, socket)) = senders.sockets.get(&at) else { continue };
+            let mut bytes = [0; HEAD + MOST];
+            match retry_on_intr(|| recv(socket, &mut bytes, RecvFlags::DONTWAIT)) {
+                Err(Errno::AGAIN) => {}
+                Ok((length, _)) if length >= HEAD => {
+                    senders.left = Some(bytes[HEAD..length].to_vec());
+                    return;
                 }
+                Ok(_) | Err(_) => senders.forget(&self.epoll, at),
             }
         }
     }
@@ -145,7 +168,10 @@ impl LocalDataInterrupt {
         for door in self.doors.lock().drain(..) {
             door.close();
         }
-        self.senders.lock().sockets.clear();
+        let mut senders = self.senders.lock();
+        senders.sockets.clear();
+        senders.of.clear();
+        drop(senders);
         self.owned.release();
     }
 }

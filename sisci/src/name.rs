@@ -225,6 +225,22 @@ impl Drop for Bound {
     }
 }
 
+/// Removes files of SISCI_DIR that processes left which were killed.
+pub fn sweep() {
+    let Some(directory) = config::get().and_then(|config| config.directory.as_ref()) else { return };
+    let whats =
+        [What::Node, What::Segment, What::Shared, What::Member, What::Group, What::Interrupt, What::DataInterrupt];
+    for what in whats {
+        for (node, id) in nodes_with(what) {
+            let name = Name::new(node, what, id);
+            let Ok(_lock) = lock(&directory.join("any")) else { return };
+            if let Some(path) = name.path().filter(|_| name.is_stale()) {
+                let _ = rustix::fs::unlink(path);
+            }
+        }
+    }
+}
+
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 

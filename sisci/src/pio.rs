@@ -201,9 +201,13 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if !HAS_FAULTS.load(Ordering::Relaxed) {
         return Ok(Status::Ok);
     }
-    let lost = LOST.swap(false, Ordering::AcqRel);
-    Ok(match fault::check() {
-        Status::Ok if lost => Status::Retriable,
+    let status = match fault::check() {
+        Status::Ok if LOST.load(Ordering::Acquire) => Status::Retriable,
         status => status,
-    })
+    };
+    // After PENDING the program asks again: only then it learns what was lost.
+    if status != Status::Pending {
+        LOST.store(false, Ordering::Release);
+    }
+    Ok(status)
 }

@@ -81,7 +81,7 @@ reporting! {
         Ok(())
     }
 
-    /// What a command of docs/contract/sisci.md, 7 asks.
+    /// What a command of docs/sisci.md asks.
     fn SCIQuery(command: u32, data: *mut c_void, flags: u32); {
         // SAFETY: the structure of the command, or null.
         unsafe { query::query(command, data, flags) }

@@ -204,6 +204,9 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
         let own = segment.clone();
         worker::spawn("sisci-connect", move || {
             let status = fault::connect().and_then(|()| own.establish(until)).err().unwrap_or(Error::Ok);
+            if status != Error::Ok {
+                std::thread::sleep(PAUSE);
+            }
             own.happened(Reason::Connect, own.node, status);
         })?;
         return Ok(place.fill(segment));

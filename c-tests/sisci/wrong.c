@@ -1,0 +1,187 @@
+/* What SISCI_STRICT and SISCI_FAULT do. The variables are set by this program, before the library reads them. */
+#include "test.h"
+
+static void strict(void *arg) {
+  sci_desc_t sd;
+  sci_local_segment_t s;
+  sci_remote_segment_t r;
+  sci_dma_queue_t q;
+  sci_map_t map;
+  unsigned align = 0;
+  sci_query_adapter_t a = {0, 0, SCI_Q_ADAPTER_DMA_SIZE_ALIGNMENT, &align};
+  char bytes[256] = {0};
+  (void)arg;
+  setenv("SISCI_STRICT", "1", 1);
+  sd = opened();
+  s = offered(sd, 1, 4096, 0);
+  r = connected(sd, 4, 1, 0);
+  EXPECT(OK, SCIQuery(SCI_Q_ADAPTER, &a, 0, &e));
+  CHECK(align == 64);
+  CHECK(SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e) != NULL);
+  EXPECT(OK, SCICreateDMAQueue(sd, &q, 0, 1, 0, &e));
+  EXPECT(SIZE_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 100, 0, NULL, NULL, 0, &e));
+  EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 32, 64, 0, NULL, NULL, 0, &e));
+  EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 64, 32, NULL, NULL, 0, &e));
+  EXPECT(OK, SCIStartDmaTransfer(q, s, r, 64, 64, 128, NULL, NULL, SCI_FLAG_DMA_WAIT, &e));
+  EXPECT(SIZE_ALIGNMENT, SCIMemCpy(NULL, bytes, map, 0, 3, 0, &e));
+  EXPECT(OFFSET_ALIGNMENT, SCIMemCpy(NULL, bytes, map, 2, 4, 0, &e));
+  EXPECT(OK, SCIMemCpy(NULL, bytes, map, 4, 8, 0, &e));
+  SCITerminate();
+}
+
+/* A program that repeats what it is told to gets right bytes; one that does not is found out. */
+static void faults(void *arg) {
+  sci_desc_t sd;
+  sci_local_segment_t s;
+  sci_remote_segment_t r;
+  sci_map_t map, mine;
+  sci_sequence_t q;
+  unsigned *in, i, k, retried = 0, pending = 0, refused = 0, missed = 0;
+  unsigned block[16];
+  (void)arg;
+  setenv("SISCI_FAULT", "retriable:3,pending:5,connect:2", 1);
+  sd = opened();
+  s = offered(sd, 2, 4096, 0);
+  for (i = 0; i < 4; i++) {
+    SCIConnectSegment(sd, &r, 4, 2, 0, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e);
+    if (e == SCI_ERR_OK) {
+      EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
+    } else {
+      CHECK(e == SCI_ERR_CONNECTION_REFUSED);
+      refused++;
+    }
+  }
+  CHECK(refused == 2);
+  do SCIConnectSegment(sd, &r, 4, 2, 0, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e);
+  while (e != SCI_ERR_OK);
+  SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e);
+  in = (unsigned *)SCIMapLocalSegment(s, &mine, 0, 0, NULL, 0, &e);
+  EXPECT(OK, SCICreateMapSequence(map, &q, 0, &e));
+  for (i = 1; i <= 1000; i++) {
+    sci_sequence_status_t status;
+    for (k = 0; k < 16; k++) block[k] = i * 16 + k;
+    do {
+      while (SCIStartSequence(q, 0, &e) != SCI_SEQ_OK) {
+      }
+      EXPECT(OK, SCIMemCpy(q, block, map, 0, sizeof block, 0, &e));
+      status = SCICheckSequence(q, 0, &e);
+      while (status == SCI_SEQ_PENDING) pending++, status = SCICheckSequence(q, 0, &e);
+      CHECK(status != SCI_SEQ_NOT_RETRIABLE);
+      retried += status == SCI_SEQ_RETRIABLE;
+    } while (status != SCI_SEQ_OK);
+    for (k = 0; k < 16; k++) CHECK(in[k] == i * 16 + k);
+  }
+  CHECK(retried > 100 && pending > 10);
+  for (i = 1; i <= 100; i++) { /* ERROR_CHECK repeats by itself */
+    EXPECT(OK, SCIMemCpy(q, &i, map, 64, 4, SCI_FLAG_ERROR_CHECK, &e));
+    CHECK(in[16] == i);
+  }
+  for (i = 1; i <= 100; i++) { /* who never looks loses bytes */
+    EXPECT(OK, SCIMemCpy(q, &i, map, 128, 4, 0, &e));
+    missed += in[32] != i;
+  }
+  CHECK(missed > 10);
+  SCITerminate();
+}
+
+static void dead(void *arg) {
+  sci_desc_t sd;
+  sci_local_segment_t s;
+  sci_remote_segment_t r;
+  sci_map_t map;
+  sci_sequence_t q;
+  int i = 0;
+  (void)arg;
+  setenv("SISCI_FAULT", "dead:5", 1);
+  sd = opened();
+  s = offered(sd, 3, 4096, 0);
+  r = connected(sd, 4, 3, 0);
+  SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e);
+  EXPECT(OK, SCICreateMapSequence(map, &q, 0, &e));
+  while (SCICheckSequence(q, 0, &e) == SCI_SEQ_OK) i++;
+  CHECK(i == 4 && SCIStartSequence(q, 0, &e) == SCI_SEQ_NOT_RETRIABLE);
+  EXPECT(TRANSFER_FAILED, SCIMemCpy(q, &i, map, 0, 4, SCI_FLAG_ERROR_CHECK, &e));
+  SCITerminate();
+  (void)s;
+}
+
+/* A value that cannot be is refused with a line that names the variable. */
+static void values(void *arg) {
+  int out[2];
+  char line[256];
+  ssize_t n;
+  (void)arg;
+  setenv("SISCI_LIMIT", "many", 1);
+  CHECK(pipe(out) == 0);
+  fflush(stderr);
+  dup2(out[1], 2);
+  SCIInitialize(0, &e);
+  n = read(out[0], line, sizeof line - 1);
+  if (e != SCI_ERR_SYSTEM || n <= 0) _exit(2);
+  line[n] = 0;
+  if (strstr(line, "SISCI_LIMIT") == NULL || strchr(line, '\n') != line + n - 1) _exit(3);
+  if ((SCIOpen(NULL, 0, &e), e) != SCI_ERR_NOT_INITIALIZED) _exit(4);
+}
+
+static void two_adapters(void *arg) {
+  sci_desc_t sd;
+  sci_local_segment_t s;
+  sci_remote_segment_t r;
+  unsigned a = 0, b = 0, who = 0, adapter = 9;
+  (void)arg;
+  setenv("SISCI_NODE_ID", "8,72", 1);
+  setenv("SISCI_LIMIT", "100", 1);
+  sd = opened();
+  EXPECT(OK, SCIGetLocalNodeId(0, &a, 0, &e));
+  EXPECT(OK, SCIGetLocalNodeId(1, &b, 0, &e));
+  CHECK(a == 8 && b == 72);
+  EXPECT(OK, SCICreateSegment(sd, &s, 5, 64, NULL, NULL, 0, &e));
+  EXPECT(OK, SCIPrepareSegment(s, 1, 0, &e));
+  EXPECT(OK, SCISetSegmentAvailable(s, 1, 0, &e));
+  EXPECT(SEGMENT_NOT_PREPARED, SCISetSegmentAvailable(s, 0, 0, &e));
+  EXPECT(NO_SUCH_SEGMENT, SCIConnectSegment(sd, &r, 8, 5, 0, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e));
+  r = connected(sd, 72, 5, 0);
+  CHECK(SCIWaitForLocalSegmentEvent(s, &who, &adapter, SCI_INFINITE_TIMEOUT, 0, &e) == SCI_CB_CONNECT && who == 8 && adapter == 1);
+  SCITerminate();
+}
+
+/* Sockets in a directory: what a killed process leaves is found stale, what ends well leaves nothing. */
+static char directory[] = "/tmp/sisci-XXXXXX";
+
+static void in_directory(void *arg) {
+  sci_desc_t sd;
+  sci_local_segment_t s;
+  sci_local_interrupt_t i;
+  unsigned no = 5;
+  setenv("SISCI_DIR", directory, 1);
+  sd = opened();
+  s = offered(sd, 6, 64, 0);
+  EXPECT(OK, SCICreateInterrupt(sd, &i, 0, &no, NULL, NULL, SCI_FLAG_FIXED_INTNO, &e));
+  (void)connected(sd, 8, 6, 0);
+  CHECK(SCIProbeNode(sd, 0, 8, 0, &e) == 1);
+  if (arg != NULL) kill(getpid(), SIGKILL);
+  SCITerminate();
+  (void)s;
+}
+
+int main(void) {
+  pid_t dying;
+  int status;
+  joined(node(4, strict, NULL));
+  joined(node(4, faults, NULL));
+  joined(node(4, dead, NULL));
+  joined(node(4, values, NULL));
+  joined(node(4, two_adapters, NULL));
+  CHECK(mkdtemp(directory) != NULL);
+  dying = node(8, in_directory, (void *)directory);
+  CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status));
+  joined(node(8, in_directory, NULL));
+  {
+    char path[64];
+    snprintf(path, sizeof path, "%s/.lock", directory);
+    CHECK(unlink(path) == 0);
+    if (rmdir(directory) != 0) FAIL("something is left in %s", directory);
+  }
+  puts("wrong: passed");
+  return 0;
+}
