@@ -70,6 +70,7 @@ fn no_circle_of_files_is_large() {
     check("src", "", [150, 600]);
     check("cli/src/gasnet-sci", "cli/src/shared", [40, 80]);
     check("place/src", "cli/src/shared", [25, 60]);
+    check("sisci/src", "", [30, 80]);
     check("cli/src/gasnetrun_sci", "cli/src/shared", [20, 50]);
     check("xtask/src", "cli/src/shared", [25, 40]);
 }

@@ -24,6 +24,12 @@ const PLACE: &[&str] = &[
     "segments", "scipos", "report", "text", "shell", "page", "options",
 ];
 
+/// The same of the package `sisci`.
+const SISCI: &[&str] = &[
+    "error", "constants", "config", "name", "state", "worker", "fault", "memory", "handle", "packet", "event",
+    "service", "descriptor", "door", "segment", "map", "pio", "dma", "interrupt", "message", "query", "library", "api",
+];
+
 /// The same of the launcher.
 const LAUNCHER: &[&str] = &[
     "timed", "man", "registry", "reach", "policy", "cli", "hint", "hosts", "stop", "place", "branch", "mapping",
@@ -108,6 +114,7 @@ fn no_folder_uses_a_higher_one() {
         ("src", None, LIBRARY, 200),
         ("cli/src/gasnet-sci", SHARED, COMMAND, 10),
         ("place/src", SHARED, PLACE, 30),
+        ("sisci/src", None, SISCI, 60),
         ("cli/src/gasnetrun_sci", SHARED, LAUNCHER, 30),
         ("xtask/src", SHARED, XTASK, 20),
     ];

@@ -9,15 +9,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use parking_lot::{Condvar, Mutex};
 
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind, Named, Slot};
-use crate::library::{self, Owned};
 use crate::map::Map;
 use crate::memory;
 use crate::name::{Deadline, deadline};
 use crate::segment::Body;
 use crate::segment::local::LocalSegment;
 use crate::segment::remote::RemoteSegment;
+use crate::state;
 use crate::worker::{self, Caller};
 
 /// `sci_dma_queue_state_t`
@@ -308,7 +309,7 @@ pub enum Side {
 
 /// Whether offsets and size have the alignment that SISCI_DMA_ALIGN demands.
 fn check_alignment(local: usize, remote: usize, size: usize) -> Result {
-    let mask = library::config()?.dma_align - 1;
+    let mask = state::config()?.dma_align - 1;
     match () {
         () if (local | remote) & mask != 0 => Err(Error::OffsetAlignment),
         () if size & mask != 0 => Err(Error::SizeAlignment),
@@ -350,7 +351,7 @@ fn prepare(moved: &Moved) -> Result<Transfer> {
 
 /// SCICreateDMAQueue.
 pub fn create(descriptor: Handle, adapter: u32, most: u32) -> Result<Handle> {
-    library::node_of(adapter)?;
+    state::node_of(adapter)?;
     let owned = Owned::new(descriptor, Kind::DmaQueue)?;
     let place = handle::reserve(Kind::DmaQueue)?;
     let flow = Arc::new(Flow::new(place.slot()));

@@ -54,7 +54,7 @@ impl Events {
 
     /// It happened.
     pub fn push(&self, event: Event) {
-        crate::library::say(|| format!("{event:?}"));
+        crate::state::say(|| format!("{event:?}"));
         if let Some((callback, caller)) = &self.callback {
             let callback = callback.clone();
             caller.call(Box::new(move || callback(event)));

@@ -14,14 +14,15 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host, Tie};
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::library::{self, Owned};
 use crate::memory::{Mapping, Memory, page};
+use crate::name::PAUSE;
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{self, Packet, Verb, refused};
-use crate::segment::remote::PAUSE;
+use crate::state;
 use crate::worker::Waiter;
 
 /// Cells of a page; the first is its head.
@@ -218,11 +219,11 @@ pub fn create(
     flags: u32,
     callback: Option<Callback>,
 ) -> Result<(Handle, u32)> {
-    let node = library::node_of(adapter)?;
+    let node = state::node_of(adapter)?;
     let owned = Owned::new(descriptor, Kind::LocalInterrupt)?;
     let place = handle::reserve(Kind::LocalInterrupt)?;
     let is_shared = flags & flag::SHARED_INT != 0;
-    let (number, (page_memory, socket)) = library::numbered(number, |number| {
+    let (number, (page_memory, socket)) = state::numbered(number, |number| {
         share_or_make(Name::new(node, What::Interrupt, number), is_shared && number_is_fixed(flags))
     })?;
     let (claim, cell) = if is_shared {
@@ -265,7 +266,7 @@ pub fn create(
             return Err(errno.into());
         }
     }
-    library::say(|| format!("interrupt {number} of node {node}"));
+    state::say(|| format!("interrupt {number} of node {node}"));
     Ok((handle, number))
 }
 
@@ -295,7 +296,7 @@ pub fn remove(handle: Handle) -> Result {
     for guest in interrupt.guests.lock().drain(..) {
         guest.forget();
     }
-    library::say(|| format!("interrupt {} removed", interrupt.number));
+    state::say(|| format!("interrupt {} removed", interrupt.number));
     interrupt.owned.release();
     handle::remove(handle);
     interrupt.waiter.finish();
@@ -322,8 +323,8 @@ pub fn reach(
     number: u32,
     timeout: u32,
 ) -> Result<(OwnedFd, Packet, Vec<OwnedFd>)> {
-    let own = library::node_of(adapter)?;
-    library::check_node(node)?;
+    let own = state::node_of(adapter)?;
+    state::check_node(node)?;
     let until = deadline(timeout);
     let asked =
         crate::fault::connect().and_then(|()| Name::new(node, what, number).connect(until)).and_then(|socket| {

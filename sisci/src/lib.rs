@@ -7,12 +7,13 @@
 //! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way.
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma`, `interrupt`,
-//! `message` (interrupts with data), `query`; `library` (descriptors) and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
-//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `packet`, `fault`, `config`, `constants`, `error`.
+//! `message` (interrupts with data), `query`; `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
+//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `fault`, `config`, `constants`, `error`.
 
 pub mod api;
 mod config;
 mod constants;
+mod descriptor;
 mod dma;
 mod door;
 mod error;
@@ -30,4 +31,5 @@ mod pio;
 mod query;
 mod segment;
 mod service;
+mod state;
 mod worker;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::library::{self, Owned};
 use crate::memory::{self, Mapping};
 use crate::segment::Body;
 use crate::segment::local::LocalSegment;
 use crate::segment::remote::RemoteSegment;
+use crate::state;
 
 /// Whose segment a map shows.
 #[derive(Clone)]
@@ -79,7 +80,7 @@ const OFFSETS: usize = 8;
 
 /// Maps a segment. Returns the handle and the address.
 pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, *mut u8)> {
-    let config = library::config()?;
+    let config = state::config()?;
     if wanted.flags & (flag::CONDITIONAL_INTERRUPT_MAP | flag::UNCONDITIONAL_DATA_INTERRUPT_MAP) != 0 {
         return Err(Error::NotSupported);
     }

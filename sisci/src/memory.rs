@@ -163,10 +163,11 @@ mod tests {
             memory.map(0, memory.length, ptr::null_mut(), false).unwrap(),
             memory.map(0, memory.length, ptr::null_mut(), true).unwrap(),
         );
+        let (one_byte, two_byte) = (one.base.wrapping_add(4999), two.base.wrapping_add(4999));
         // SAFETY: within the map.
-        unsafe { one.base.add(4999).write_volatile(7) };
+        unsafe { one_byte.write_volatile(7) };
         // SAFETY: as above.
-        assert_eq!(unsafe { two.base.add(4999).read_volatile() }, 7);
+        assert_eq!(unsafe { two_byte.read_volatile() }, 7);
         assert_eq!(memory.map(0, page(), one.base, false).err(), Some(Error::IllegalAddress));
     }
 
@@ -188,15 +189,17 @@ mod tests {
         }
         .unwrap();
         let base: *mut u8 = base.cast();
+        let byte = base.wrapping_add(page());
         // SAFETY: within it.
-        unsafe { base.add(page()).write(9) };
+        unsafe { byte.write(9) };
         assert!(is_private(base as usize, size) && is_mapped(base, size));
         // SAFETY: private anonymous memory of this test.
         let memory = unsafe { Memory::replace(base, size) }.unwrap();
         assert!(!is_private(base as usize, size));
         let other = memory.map(0, size, ptr::null_mut(), false).unwrap();
+        let byte = other.base.wrapping_add(page());
         // SAFETY: within the map.
-        assert_eq!(unsafe { other.base.add(page()).read() }, 9);
+        assert_eq!(unsafe { byte.read() }, 9);
         assert!(!is_mapped(ptr::without_provenance(8), 1));
         assert!(!is_private(16, 16));
     }

@@ -14,13 +14,14 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::process::Pid;
 
+use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::interrupt::reach;
-use crate::library::{self, Owned};
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{Packet, Verb};
+use crate::state;
 use crate::worker::Waiter;
 
 /// Bytes that a trigger may bring.
@@ -115,7 +116,7 @@ impl LocalDataInterrupt {
             if self.senders.lock().left.is_none() {
                 let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
                 match epoll::wait(&self.epoll, &mut events, rest(until).as_ref()) {
-                    Ok((ready, _)) if ready.is_empty() => return Err(Error::Timeout),
+                    Ok(([], _)) => return Err(Error::Timeout),
                     Ok((ready, _)) if ready[0].data.u64() != END => self.take(ready[0].data.u64()),
                     Ok(_) | Err(Errno::INTR) => continue,
                     Err(errno) => return Err(errno.into()),
@@ -183,11 +184,11 @@ pub fn create(
     number: Option<u32>,
     callback: Option<Callback>,
 ) -> Result<(Handle, u32)> {
-    let node = library::node_of(adapter)?;
+    let node = state::node_of(adapter)?;
     let owned = Owned::new(descriptor, Kind::LocalDataInterrupt)?;
     let place = handle::reserve(Kind::LocalDataInterrupt)?;
     let (number, socket) =
-        library::numbered(number, |number| match Name::new(node, What::DataInterrupt, number).listen() {
+        state::numbered(number, |number| match Name::new(node, What::DataInterrupt, number).listen() {
             Err(Errno::ADDRINUSE) => Err(Error::SegmentIdUsed),
             result => Ok(result?),
         })?;
@@ -212,7 +213,7 @@ pub fn create(
     door.open()?;
     let waits = interrupt.clone();
     let handle = place.fill(interrupt);
-    library::say(|| format!("data interrupt {number} of node {}", waits.node));
+    state::say(|| format!("data interrupt {number} of node {}", waits.node));
     if let Some(callback) = callback {
         let own = waits.clone();
         let started = waits.waiter.start(move || {

@@ -241,6 +241,9 @@ pub fn sweep() {
     }
 }
 
+/// Programs try again and again until a segment is there: a try that fails takes so long, that such a loop leaves a core to others.
+pub const PAUSE: Duration = Duration::from_micros(500);
+
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 

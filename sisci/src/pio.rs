@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::fault::{self, Status};
 use crate::handle::{self, Handle, Kind, Named, Slot};
-use crate::library::{self, Owned};
 use crate::map::Map;
+use crate::state;
 
 /// `sci_sequence_t`
 pub struct Sequence(Owned);
@@ -19,15 +20,32 @@ impl Named for Sequence {
     const KIND: Kind = Kind::Sequence;
 }
 
-/// SISCI_PIO_ALIGN less 1, and whether faults are asked for; set by the first map, before which no copy can be.
-static MASK: AtomicUsize = AtomicUsize::new(0);
-/// Whether SISCI_FAULT says anything.
-static HAS_FAULTS: AtomicBool = AtomicBool::new(false);
+/// SISCI_PIO_ALIGN less 1, and `FAULTS` if SISCI_FAULT says anything: 0 for nearly everybody, so that a copy looks at one word.
+static CARE: AtomicUsize = AtomicUsize::new(0);
+/// A bit of `CARE` above every alignment.
+const FAULTS: usize = 1 << 32;
 
 /// What copies have to look at, from the variables.
 pub fn configure(config: &crate::config::Config) {
-    MASK.store(config.pio_align - 1, Ordering::Relaxed);
-    HAS_FAULTS.store(config.fault != crate::config::Fault::default(), Ordering::Relaxed);
+    let faults = if config.fault == crate::config::Fault::default() { 0 } else { FAULTS };
+    CARE.store((config.pio_align - 1) | faults, Ordering::Relaxed);
+}
+
+/// Whether faults are asked for.
+#[inline]
+fn has_faults() -> bool {
+    CARE.load(Ordering::Relaxed) & FAULTS != 0
+}
+
+/// Whether offset and size have the alignment that SISCI_PIO_ALIGN demands.
+#[inline]
+fn check_alignment(offset: usize, size: usize) -> Result {
+    let mask = CARE.load(Ordering::Relaxed) & (FAULTS - 1);
+    match () {
+        () if (offset | size) & mask == 0 => Ok(()),
+        () if offset & mask != 0 => Err(Error::OffsetAlignment),
+        () => Err(Error::SizeAlignment),
+    }
 }
 
 /// Whether the peer of a map or sequence is gone.
@@ -46,10 +64,7 @@ pub fn address(map: Handle, offset: usize, size: usize) -> Result<(&'static Slot
     if offset > end || size > end - offset {
         return Err(Error::OutOfRange);
     }
-    let mask = MASK.load(Ordering::Relaxed);
-    if (offset | size) & mask != 0 {
-        return Err(if offset & mask != 0 { Error::OffsetAlignment } else { Error::SizeAlignment });
-    }
+    check_alignment(offset, size)?;
     Ok((slot, ptr::with_exposed_provenance_mut(slot.base.load(Ordering::Relaxed) + offset)))
 }
 
@@ -67,7 +82,7 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
         return Err(Error::IllegalParameter);
     }
     let (from, to) = if flags & flag::BLOCK_READ == 0 { (memory, remote) } else { (remote, memory) };
-    if HAS_FAULTS.load(Ordering::Relaxed) {
+    if has_faults() {
         // SAFETY: as this function's.
         return unsafe { copy_with_faults(from, to, size, flags, slot) };
     }
@@ -110,15 +125,13 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// Both have `size` bytes.
 #[inline]
 pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
-    if !library::is_initialized() {
+    if !state::is_initialized() {
         return Err(Error::NotInitialized);
     }
     if size > 0 && (memory.is_null() || remote.is_null()) {
         return Err(Error::IllegalParameter);
     }
-    if size & MASK.load(Ordering::Relaxed) != 0 {
-        return Err(Error::SizeAlignment);
-    }
+    check_alignment(0, size)?;
     // SAFETY: the caller's.
     unsafe { ptr::copy(memory, remote, size) };
     Ok(())
@@ -178,7 +191,7 @@ pub fn start(sequence: Handle) -> Result<Status> {
     if is_broken(slot) {
         return Ok(Status::NotRetriable);
     }
-    if !HAS_FAULTS.load(Ordering::Relaxed) {
+    if !has_faults() {
         return Ok(Status::Ok);
     }
     // Starting is how a program waits for the end of PENDING: only what lasts is said.
@@ -198,7 +211,7 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if is_broken(slot) {
         return Ok(Status::NotRetriable);
     }
-    if !HAS_FAULTS.load(Ordering::Relaxed) {
+    if !has_faults() {
         return Ok(Status::Ok);
     }
     let status = match fault::check() {

@@ -9,9 +9,9 @@ use std::time::Instant;
 use crate::constants as c;
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind};
-use crate::library;
 use crate::segment::local::LocalSegment;
 use crate::segment::remote::RemoteSegment;
+use crate::state;
 
 /// `sci_query_string_t`
 #[repr(C)]
@@ -78,7 +78,7 @@ pub const TYPE: u32 = 1;
 /// # Safety
 /// `data` is null or the structure of the command, with pointers to what that says.
 pub unsafe fn query(command: u32, data: *mut c_void, flags: u32) -> Result {
-    library::config()?;
+    state::config()?;
     SINCE.get_or_init(Instant::now);
     if data.is_null() {
         return Err(Error::IllegalParameter);
@@ -169,8 +169,8 @@ unsafe fn number(data: *mut c_void, value: u32) -> Result {
 
 /// What there is to know of an adapter.
 fn adapter(query: &QueryAdapter) -> Result<u32> {
-    let node = library::node_of(query.adapter)?;
-    let config = library::config()?;
+    let node = state::node_of(query.adapter)?;
+    let config = state::config()?;
     Ok(match query.subcommand {
         c::Q_ADAPTER_NODEID
         | c::Q_ADAPTER_SERIAL_NUMBER
@@ -227,7 +227,7 @@ fn of_handle(command: u32, handle: Handle, subcommand: u32) -> Result<u64> {
             let map = handle::get::<crate::map::Map>(handle)?;
             Ok(match &map.shown {
                 crate::map::Shown::Local(_) => 1,
-                crate::map::Shown::Remote(segment) => library::config()?.nodes.contains(&segment.node).into(),
+                crate::map::Shown::Remote(segment) => state::config()?.nodes.contains(&segment.node).into(),
             })
         }
         (c::Q_MAP, c::Q_MAP_IOADDR) => {
@@ -244,7 +244,7 @@ fn of_handle(command: u32, handle: Handle, subcommand: u32) -> Result<u64> {
 /// # Safety
 /// The structure's pointer is that of the subcommand.
 unsafe fn dma(query: &QueryDma, flags: u32) -> Result {
-    library::node_of(query.adapter)?;
+    state::node_of(query.adapter)?;
     if flags & !(c::DMA_ADAPTER | c::DMA_SYSDMA | c::DMA_GLOBAL) != 0 {
         return Err(Error::IllegalFlag);
     }
@@ -255,7 +255,7 @@ unsafe fn dma(query: &QueryDma, flags: u32) -> Result {
         }
         c::Q_DMA_CAPABILITIES if query.data.is_null() => Err(Error::IllegalParameter),
         c::Q_DMA_CAPABILITIES => {
-            let align = library::config()?.dma_align as u32;
+            let align = state::config()?.dma_align as u32;
             let capabilities = DmaCapabilities {
                 num_channels: 1,
                 max_transfer_size: MOST_BYTES,

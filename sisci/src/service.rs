@@ -20,7 +20,14 @@ pub trait Watch: Send + Sync {
 /// The thread's state.
 struct Service {
     epoll: OwnedFd,
-    watches: Mutex<(u64, HashMap<u64, Arc<dyn Watch>>)>,
+    watches: Mutex<Watches>,
+}
+
+/// What is looked at, by its ticket.
+#[derive(Default)]
+struct Watches {
+    last: u64,
+    of: HashMap<u64, Arc<dyn Watch>>,
 }
 
 /// The service, once it runs.
@@ -48,9 +55,9 @@ pub fn watch(fd: impl AsFd, watch: Arc<dyn Watch>, place: &OnceLock<Ticket>) -> 
     let service = service()?;
     let ticket = {
         let mut watches = service.watches.lock();
-        watches.0 += 1;
-        let ticket = watches.0;
-        watches.1.insert(ticket, watch);
+        watches.last += 1;
+        let ticket = watches.last;
+        watches.of.insert(ticket, watch);
         ticket
     };
     let _ = place.set(Ticket(ticket));
@@ -58,7 +65,7 @@ pub fn watch(fd: impl AsFd, watch: Arc<dyn Watch>, place: &OnceLock<Ticket>) -> 
     match epoll::add(&service.epoll, fd, epoll::EventData::new_u64(ticket), flags) {
         Ok(()) => Ok(()),
         Err(errno) => {
-            service.watches.lock().1.remove(&ticket);
+            service.watches.lock().of.remove(&ticket);
             Err(errno)
         }
     }
@@ -68,7 +75,7 @@ pub fn watch(fd: impl AsFd, watch: Arc<dyn Watch>, place: &OnceLock<Ticket>) -> 
 pub fn forget(fd: impl AsFd, Ticket(ticket): Ticket) {
     let Some(service) = SERVICE.lock().clone() else { return };
     let _ = epoll::delete(&service.epoll, fd);
-    let watch = service.watches.lock().1.remove(&ticket);
+    let watch = service.watches.lock().of.remove(&ticket);
     drop(watch);
 }
 
@@ -84,7 +91,7 @@ impl Service {
                 }
             }
             for event in events {
-                let watch = self.watches.lock().1.get(&event.data.u64()).cloned();
+                let watch = self.watches.lock().of.get(&event.data.u64()).cloned();
                 if let Some(watch) = watch {
                     watch.ready();
                 }

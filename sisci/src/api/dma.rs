@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 
 use super::{only, put, reporting, silent};
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::dma::{self, Callback, Moved, Queue, Side, State};
 use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::library::{self, Owned};
 use crate::segment::local::LocalSegment;
+use crate::state;
 
 /// `sci_cb_dma_t`
 type Function = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> u32>;
@@ -57,7 +58,7 @@ fn callback(queue: Handle, function: Function, argument: *mut c_void, flags: u32
 reporting! {
     /// A queue of transfers.
     fn SCICreateDMAQueue(descriptor: Handle, queue: *mut Handle, adapter: u32, most: u32, flags: u32); {
-        crate::library::config()?;
+        crate::state::config()?;
         if flags & flag::DMA_PHDMA != 0 {
             return Err(Error::NotSupported);
         }
@@ -148,7 +149,7 @@ reporting! {
 
     /// A DMA channel: any type and number, all are the same engine.
     fn SCIRequestDMAChannel(descriptor: Handle, channel: *mut Handle, adapter: u32, kind: u32, _id: u32, flags: u32); {
-        library::node_of(adapter)?;
+        state::node_of(adapter)?;
         only(flags, flag::DMA_CHANNEL_SHARED)?;
         if !(flag::DMA_TYPE_DONTCARE..=flag::DMA_TYPE_TRANSPARENT).contains(&kind) {
             return Err(Error::DmaNotAvailable);

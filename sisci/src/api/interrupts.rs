@@ -32,7 +32,7 @@ reporting! {
     fn SCICreateInterrupt(
         descriptor: Handle, place: *mut Handle, adapter: u32, number: *mut u32, function: Function, argument: *mut c_void, flags: u32,
     ); {
-        crate::library::config()?;
+        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::FIXED_INTNO | flag::SHARED_INT | flag::COUNTING_INT)?;
         let argument = argument as usize;
         let callback = function.filter(|_| flags & flag::USE_CALLBACK != 0).map(|function| -> interrupt::Callback {
@@ -90,7 +90,7 @@ reporting! {
     fn SCICreateDataInterrupt(
         descriptor: Handle, place: *mut Handle, adapter: u32, number: *mut u32, function: DataFunction, argument: *mut c_void, flags: u32,
     ); {
-        crate::library::config()?;
+        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::FIXED_INTNO | flag::BROADCAST)?;
         let argument = argument as usize;
         let callback = function.filter(|_| flags & flag::USE_CALLBACK != 0).map(|function| -> message::Callback {

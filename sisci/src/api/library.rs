@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{only, put, reporting, silent};
 use crate::constants as flag;
+use crate::descriptor::{self, Descriptor};
 use crate::error::Error;
 use crate::handle::{self, Handle};
-use crate::library::{self, Descriptor};
 use crate::name::exists;
 use crate::query;
+use crate::{library, state};
 
 reporting! {
     /// Before anything else. Counted: so many SCITerminate end it.
@@ -20,12 +21,12 @@ reporting! {
 
     /// A virtual device, the owner of resources.
     fn SCIOpen(descriptor: *mut Handle, flags: u32); {
-        library::config()?;
+        state::config()?;
         only(flags, flag::THREAD_SAFE)?;
         if descriptor.is_null() {
             return Err(Error::IllegalParameter);
         }
-        let handle = library::open()?;
+        let handle = descriptor::open()?;
         // SAFETY: the program's place for the handle.
         unsafe { put(descriptor, handle) };
         Ok(())
@@ -34,13 +35,13 @@ reporting! {
     /// BUSY while the descriptor owns something.
     fn SCIClose(descriptor: Handle, flags: u32); {
         only(flags, 0)?;
-        library::close(descriptor)
+        descriptor::close(descriptor)
     }
 
     /// The node id of an adapter. Needs no descriptor.
     fn SCIGetLocalNodeId(adapter: u32, node: *mut u32, flags: u32); {
         only(flags, 0)?;
-        let id = library::node_of(adapter)?;
+        let id = state::node_of(adapter)?;
         // SAFETY: the program's place for the number.
         unsafe { put(node, id) };
         Ok(())
@@ -50,8 +51,8 @@ reporting! {
     fn SCIProbeNode(descriptor: Handle, adapter: u32, node: u32, flags: u32) -> i32, or 0; {
         only(flags, 0)?;
         handle::get::<Descriptor>(descriptor)?;
-        library::node_of(adapter)?;
-        library::check_node(node)?;
+        state::node_of(adapter)?;
+        state::check_node(node)?;
         if exists(node) { Ok(1) } else { Err(Error::NoSuchNodeId) }
     }
 
@@ -100,8 +101,9 @@ unsafe fn list(nodes: *mut u32, ids: &[u32]) {
         return;
     }
     for at in 0..LIST {
+        let place = nodes.wrapping_add(at);
         // SAFETY: the caller's.
-        unsafe { nodes.add(at).write(ids.get(at).copied().unwrap_or(0)) };
+        unsafe { place.write(ids.get(at).copied().unwrap_or(0)) };
     }
 }
 
@@ -110,14 +112,14 @@ unsafe fn list(nodes: *mut u32, ids: &[u32]) {
 /// # Safety
 /// `name` is null or a text.
 unsafe fn named(name: *const c_char) -> crate::error::Result<Vec<u32>> {
-    let config = library::config()?;
+    let config = state::config()?;
     if name.is_null() {
         return Err(Error::IllegalParameter);
     }
     // SAFETY: the caller's.
     let name = unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| Error::NoSuchNodeId)?;
     let mut ids: Vec<u32> = config.known.iter().filter(|(_, known)| known == name).map(|&(id, _)| id).collect();
-    ids.extend(name.parse::<u32>().ok().filter(|&id| library::check_node(id).is_ok()));
+    ids.extend(name.parse::<u32>().ok().filter(|&id| state::check_node(id).is_ok()));
     ids.dedup();
     if ids.is_empty() { Err(Error::NoSuchNodeId) } else { Ok(ids) }
 }

@@ -48,8 +48,9 @@ macro_rules! reporting {
         /// Pointers are null, or valid for what the function does with them.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
-            let result: crate::error::Result<_> = (|| $body)();
-            crate::api::settle(result, ($($otherwise)?), error)
+            // A closure, so that `?` ends the body and not the function.
+            let body = || -> crate::error::Result<_> { $body };
+            crate::api::settle(body(), ($($otherwise)?), error)
         }
         crate::api::other_names!($name($($arg: $type,)* error: *mut u32) $(-> $value)?);
     )*};

@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use super::{reporting, silent};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::library;
+use crate::state;
 
 /// What all of them answer.
 fn refuse<T>() -> Result<T> {
-    library::config()?;
+    state::config()?;
     Err(Error::NotSupported)
 }
 

@@ -80,7 +80,7 @@ reporting! {
     fn SCICreateSegment(
         descriptor: Handle, segment: *mut Handle, id: u32, size: usize, function: LocalFunction, argument: *mut c_void, flags: u32,
     ); {
-        crate::library::config()?;
+        crate::state::config()?;
         only(flags, CREATE)?;
         let (callback, later) = local_callback(function, argument, flags);
         let handle = local::create(descriptor, local::Wanted { id, size, flags, callback })?;
@@ -162,7 +162,7 @@ reporting! {
         descriptor: Handle, segment: *mut Handle, node: u32, id: u32, adapter: u32, function: RemoteFunction, argument: *mut c_void,
         timeout: u32, flags: u32,
     ); {
-        crate::library::config()?;
+        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::ASYNCHRONOUS_CONNECT | flag::BROADCAST | flag::LOCK_OPERATION)?;
         let later = Later::default();
         let (own, argument) = (later.clone(), argument as usize);

@@ -7,7 +7,7 @@ use crate::constants as flag;
 use crate::error::Error;
 use crate::fault::Status;
 use crate::handle::{self, Handle, Kind};
-use crate::{dma, library, pio};
+use crate::{dma, pio, state};
 
 /// `sci_cb_block_transfer_t`
 type BlockFunction = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> i32>;
@@ -107,7 +107,7 @@ reporting! {
 
     /// Near maps are coherent: nothing to do.
     fn SCICacheSync(_place: Handle, _address: *mut c_void, _size: usize, flags: u32); {
-        library::config()?;
+        state::config()?;
         only(flags, flag::CACHE_FLUSH | flag::CACHE_INVALIDATE)
     }
 }

@@ -1,13 +1,13 @@
 //! Groups of broadcast segments: reflective memory. On one host all members map one memory, so that a store of any of them is at all of them at
 //! once. The first member makes the memory and the group's socket; later ones get both from any member, so the group lives until its last.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::local::LocalSegment;
-use crate::door::{Door, For};
+use super::Body;
+use crate::door::{Door, For, Host};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::name::{Name, What, deadline};
@@ -18,14 +18,14 @@ const PATIENCE: u32 = 5_000;
 /// How often a group may end while this process tries to join it.
 const TRIES: usize = 1000;
 
-/// Makes `segment`, of `size` bytes, a member of its group: it has the group's memory then. Returns its door for further members.
-pub fn join(segment: &Arc<LocalSegment>, size: usize) -> Result<Arc<Door>> {
-    let name = Name::new(0, What::Group, segment.id);
-    let door = |socket| Door::new(segment.back(), socket, name, For::Members);
+/// Makes a segment, of `size` bytes, a member of the group `id`: `body` gets the group's memory. Returns its door for further members.
+pub fn join(host: &Weak<dyn Host>, id: u32, body: &Body, size: usize) -> Result<Arc<Door>> {
+    let name = Name::new(0, What::Group, id);
+    let door = |socket| Door::new(host.clone(), socket, name, For::Members);
     for _ in 0..TRIES {
         match name.listen() {
             Ok(socket) => {
-                segment.body.set(Memory::new(size)?, size)?;
+                body.set(Memory::new(size)?, size)?;
                 return Ok(door(socket));
             }
             Err(Errno::ADDRINUSE) => {}
@@ -47,20 +47,18 @@ pub fn join(segment: &Arc<LocalSegment>, size: usize) -> Result<Arc<Door>> {
             return Err(refused(answer.status));
         }
         let (Some(socket), Some(memory)) = (fds.pop(), fds.pop()) else { return Err(Error::InconsistentVersions) };
-        segment.body.set(Memory::from_peer(memory, answer.size)?, size)?;
+        body.set(Memory::from_peer(memory, answer.size)?, size)?;
         return Ok(door(socket));
     }
     Err(Error::NoSuchSegment)
 }
 
 /// Another node wants to be a member: gives it memory and socket. All members have one size.
-pub fn admit(segment: &LocalSegment, size: u64) -> Result<(Packet, Vec<OwnedFd>)> {
-    let memory = segment.body.memory().ok_or(Error::NoSuchSegment)?;
-    if size != segment.body.size() as u64 {
+pub fn admit(body: &Body, door: &Door, size: u64) -> Result<(Packet, Vec<OwnedFd>)> {
+    let memory = body.memory().ok_or(Error::NoSuchSegment)?;
+    if size != body.size() as u64 {
         return Err(Error::SizeAlignment);
     }
-    let peers = segment.peers.lock();
-    let door = peers.door(For::Members).ok_or(Error::NoSuchSegment)?;
     let copy = |fd: &OwnedFd| fd.try_clone().map_err(|_| Error::NoSpc);
     Ok((Packet { size, ..Packet::new(Verb::Answer) }, vec![copy(&memory.fd)?, copy(&door.socket)?]))
 }

@@ -8,13 +8,14 @@ use rustix::io::Errno;
 
 use super::peer::Peers;
 use super::{Body, group};
-use crate::door::{Door, For};
+use crate::descriptor::Owned;
+use crate::door::{Door, For, Host};
 use crate::error::{Error, Result};
 use crate::event::{Callback, Events};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::library::{self, Owned};
 use crate::memory::{self, Memory};
 use crate::name::{Name, What};
+use crate::state;
 use crate::{constants as flag, packet};
 
 /// `sci_local_segment_t`
@@ -71,7 +72,7 @@ impl LocalSegment {
     ) -> Result<(Arc<LocalSegment>, handle::Reserved)> {
         let owned = Owned::new(descriptor, Kind::LocalSegment)?;
         let place = handle::reserve(Kind::LocalSegment)?;
-        let nodes = library::config()?.nodes.clone();
+        let nodes = state::config()?.nodes.clone();
         let segment = Arc::new_cyclic(|own| LocalSegment {
             own: own.clone(),
             owned,
@@ -154,7 +155,8 @@ pub fn create(descriptor: Handle, mut wanted: Wanted) -> Result<Handle> {
             if wanted.flags & flag::ALLOW_UNICAST != 0 {
                 doors.extend(segment.open_doors(What::Segment)?);
             }
-            doors.push(group::join(&segment, wanted.size)?);
+            let host: Weak<dyn Host> = segment.back();
+            doors.push(group::join(&host, segment.id, &segment.body, wanted.size)?);
         } else if is_empty {
             segment.body.set_size(wanted.size);
         } else {
@@ -166,7 +168,7 @@ pub fn create(descriptor: Handle, mut wanted: Wanted) -> Result<Handle> {
                 return Err(error);
             }
         }
-        library::say(|| format!("segment {} of {} bytes", wanted.id, wanted.size));
+        state::say(|| format!("segment {} of {} bytes", wanted.id, wanted.size));
         return Ok(place.fill(segment));
     }
     Err(Error::SegmentIdUsed)

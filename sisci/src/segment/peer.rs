@@ -129,7 +129,8 @@ impl Host for LocalSegment {
                 Ok(())
             }
             (For::Members, Verb::Join) => {
-                let (answer, fds) = group::admit(self, packet.size)?;
+                let door = self.peers.lock().door(For::Members).cloned().ok_or(Error::NoSuchSegment)?;
+                let (answer, fds) = group::admit(&self.body, &door, packet.size)?;
                 let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
                 let _ = answer.send(guest.socket(), &fds);
                 guest.forget();

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
@@ -11,14 +10,15 @@ use rustix::io::Errno;
 use super::Body;
 use crate::config::GROUP;
 use crate::constants as flag;
+use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Events, Reason};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::library::{self, Owned};
 use crate::memory::Memory;
-use crate::name::{Deadline, Name, What, deadline, nodes_with};
+use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
+use crate::state;
 use crate::{fault, worker};
 
 /// `sci_remote_segment_t`
@@ -116,7 +116,7 @@ impl RemoteSegment {
     /// Connects to the owner at `name`.
     fn connect_to(self: &Arc<Self>, node: u32, what: What, until: Deadline) -> Result {
         let socket = Name::new(node, what, self.id).connect(until)?;
-        let own = library::node_of(self.adapter)?;
+        let own = state::node_of(self.adapter)?;
         let (answer, mut fds) = packet::ask(&socket, Packet { node: own, ..Packet::new(Verb::Connect) }, until)?;
         if answer.status != 0 {
             return Err(refused(answer.status));
@@ -174,18 +174,15 @@ pub struct Wanted {
     pub callback: Option<Callback>,
 }
 
-/// Programs try again and again until a segment is there: a try that fails takes so long, that such a loop leaves a core to others.
-pub const PAUSE: Duration = Duration::from_micros(500);
-
 /// SCIConnectSegment.
 pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
-    library::node_of(wanted.adapter)?;
+    state::node_of(wanted.adapter)?;
     let is_group = wanted.flags & flag::BROADCAST != 0;
     if is_group && wanted.node != GROUP {
         return Err(Error::IllegalNodeId);
     }
     if !is_group {
-        library::check_node(wanted.node)?;
+        state::check_node(wanted.node)?;
     }
     let owned = Owned::new(descriptor, Kind::RemoteSegment)?;
     let place = handle::reserve(Kind::RemoteSegment)?;

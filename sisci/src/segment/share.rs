@@ -16,11 +16,11 @@ use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Reason};
 use crate::handle::{self, Handle};
-use crate::library;
 use crate::memory::Memory;
 use crate::name::{Name, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
+use crate::state;
 
 /// How long an owner may take to answer.
 const PATIENCE: u32 = 5_000;
@@ -162,7 +162,7 @@ pub fn admit(segment: &LocalSegment, socket: OwnedFd) {
 
 /// SCIAttachLocalSegment. Returns the handle and the size.
 pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result<(Handle, usize)> {
-    let node = library::node_of(0)?;
+    let node = state::node_of(0)?;
     let until = deadline(PATIENCE);
     let socket = match Name::new(node, What::Shared, id).connect(until) {
         Err(Error::NoSuchSegment) if nodes_with(What::Segment).any(|name| name == (node, id)) => {
