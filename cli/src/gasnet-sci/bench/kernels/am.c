@@ -107,6 +107,20 @@ KERNEL(ex_medium_self, EACH { OK(gex_AM_RequestMedium1(bench_tm, bench_me, MEDIU
        (void)i);
 KERNEL(full_short_reply_trip, EACH { SEND_FULL(ASK); AWAIT(seen, 1); }, (void)i; AWAIT(served, n));
 
+/* The lowest layer of `bench --layers`: a message of so many bytes, by the category that a client would take. */
+#define MEDIUM_MOST (64 << 10)
+static void hal_send(size_t bytes) {
+  if (bytes <= sizeof(gasnet_handlerarg_t))
+    SEND_SHORT(COUNT);
+  else if (bytes <= MEDIUM_MOST)
+    SEND_MEDIUM(COUNT);
+  else
+    SEND_LONG(COUNT);
+}
+KERNEL(hal_trip, EACH { hal_send(bytes); AWAIT(seen, 1); }, EACH { AWAIT(seen, 1); hal_send(bytes); });
+/* One each way at once. */
+KERNEL(hal_exchange, EACH { hal_send(bytes); AWAIT(seen, 1); }, EACH { hal_send(bytes); AWAIT(seen, 1); });
+
 /* Requests whose payloads the client packs: into its own memory, for the call that copies, or where the library says. */
 static void pack(void *at, size_t bytes) { memcpy(at, bench_local + MAXBYTES / 2, bytes); }
 static void pack_and_send(size_t bytes) {
