@@ -164,7 +164,8 @@ pub mod tests {
     fn later_rows_replace_earlier_ones_of_the_same_cell() {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
         let rows = vec![row("a", "x", 8, "us", 1.0), row("b", "x", 8, "us", 2.0)];
-        let mut bench = Bench { version: VERSION, host, tricks: None, rounds: 1, results: rows };
+        let mut bench =
+            Bench { version: VERSION, host, tricks: None, rounds: 1, results: rows, missing: vec!["PVM: none".into()] };
         bench.add(vec![row("b", "x", 8, "us", 3.0), row("b", "x", 64, "us", 4.0)]);
         let medians: Vec<f64> = bench.results.iter().map(|row| row.median).collect();
         assert_eq!(medians, [1.0, 3.0, 4.0]);

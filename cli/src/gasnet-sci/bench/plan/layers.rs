@@ -8,7 +8,7 @@ pub const HAL: &str = "HAL";
 pub const PORTS: &str = "ports";
 
 /// What is measured of a layer.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trip {
     /// A message there and one back; the figure is half of that.
     Half,
