@@ -246,7 +246,7 @@ fn each_layer_is_measured_or_said_to_be_missing() {
         return;
     }
     let page = std::env::temp_dir().join(format!("gasnet-sci-layers-{}.html", std::process::id()));
-    let output = bench(&["--layers", "--quick", "--rounds", "2", "--json", "--html", page.to_str().unwrap()]);
+    let output = bench(&["--layers", "--quick", "--rounds", "1", "--json", "--html", page.to_str().unwrap()]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = report["results"].as_array().unwrap();

@@ -48,7 +48,7 @@ const QUICK_PASSES: u32 = 2;
 
 /// Measures all layers.
 pub fn run(settings: &Settings) -> io::Result<Bench> {
-    let passes = if settings.quick { QUICK_PASSES } else { PASSES };
+    let passes = settings.rounds.min(if settings.quick { QUICK_PASSES } else { PASSES });
     let each = settings.rounds.div_ceil(passes);
     let settings = Settings { rounds: each, sections: "layers".into(), ..settings.clone() };
     let place = Place::new(&settings)?;
