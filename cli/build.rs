@@ -10,6 +10,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=../include");
     println!("cargo::rerun-if-changed=src/gasnet-sci/bench/kernels");
+    println!("cargo::rerun-if-changed=../c-tests/apps/deck");
     let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
     let compile = |files: &[&str]| {
@@ -22,6 +23,7 @@ fn main() {
     let mut seq =
         compile(&["node.c", "limits.c", "tcp.c", "udp.c", "job.c", "am.c", "rma.c", "sync.c", "ex.c", "deck.c"]);
     let mut par = compile(&["job.c", "am.c", "rma.c", "sync.c", "ex.c", "lock.c", "threads.c"]);
+    seq.file(package.join("../c-tests/apps/deck/layer-tcp.c"));
     // Objects of both have the same names.
     let par_out = out.join("par");
     std::fs::create_dir_all(&par_out).expect("cargo made the directory that this one is in");

@@ -1,7 +1,8 @@
 /* The component "sci" of Open MPI 4.1: messages between MPI processes over the engine of gasnet-sci.
  *
  * Open MPI's ob1 matches messages; a component below it ("BTL") carries fragments, each with a tag that names the function which
- * takes it at the other end. Here a fragment is a Medium to one handler, with the tag as its argument.
+ * takes it at the other end. Here a fragment is a Medium to one handler, with the tag as its argument; or, if it is short, the arguments of a
+ * Short, which is one cache line (module.c, "fragments of one line").
  *
  * Rules:
  * 1. Nothing is sent from a handler, and nothing waits in a call of ob1: what cannot go at once is queued at its endpoint, and the
@@ -27,7 +28,8 @@ typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
 struct mca_btl_base_endpoint_t {
   opal_list_item_t super; /* in sci.waiting */
   uint32_t node;          /* its number in the job */
-  uint32_t what;          /* what a request to its handler is */
+  uint32_t what;          /* what a request to its handler of Mediums is */
+  uint8_t few, many;      /* its handlers of Shorts */
   opal_list_t queue;      /* of sci_op_t, the first first */
   bool waits;             /* it is in sci.waiting, or somebody is at its queue */
 };
@@ -61,15 +63,24 @@ typedef struct {
   opal_list_t flying;                       /* transfers under way */
   volatile int32_t busy;                    /* endpoints and transfers in the two */
   gasneti_sci_guest_t job;
+  bool is_alone; /* one thread of MPI's is all that calls the engine */
   mca_btl_base_endpoint_t *peers; /* by number */
-  uint8_t handler;
 } sci_state_t;
 
 extern sci_state_t sci;
 extern mca_btl_base_module_t sci_module;
 
-/* The handler of all fragments. */
+/* The handlers of fragments. */
 void sci_arrived(gex_Token_t token, void *bytes, size_t count, gex_AM_Arg_t tag);
+#define SCI_FEW 6   /* arguments of a Short with a header alone */
+#define SCI_MANY 14 /* of one that fills its line */
+void sci_arrived_few(gex_Token_t token, gex_AM_Arg_t sizes, gex_AM_Arg_t none, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c, gex_AM_Arg_t d);
+void sci_arrived_many(gex_Token_t token, gex_AM_Arg_t sizes, gex_AM_Arg_t none, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c, gex_AM_Arg_t d,
+                      gex_AM_Arg_t e, gex_AM_Arg_t f, gex_AM_Arg_t g, gex_AM_Arg_t h, gex_AM_Arg_t i, gex_AM_Arg_t j, gex_AM_Arg_t k,
+                      gex_AM_Arg_t l);
+/* Send a Short, if it can go now without a call of the library (alone.c). */
+bool sci_few_alone(const mca_btl_base_endpoint_t *to, uint64_t sizes, uint64_t first, uint64_t last);
+bool sci_many_alone(const mca_btl_base_endpoint_t *to, const uint64_t *words);
 /* The component's progress function: how much was done. */
 int sci_progress(void);
 /* The module's calls that are about processes and the job (component.c). */

@@ -17,9 +17,9 @@ sci_state_t sci;
 typedef struct {
   uint32_t version; /* of this structure and of what travels */
   uint32_t node;    /* its number in the engine's job */
-  uint32_t handler; /* the index of sci_arrived there */
+  uint8_t handler, few, many; /* the indices of its handlers */
 } card_t;
-#define VERSION 1
+#define VERSION 2
 
 /* Seconds that what is queued at the end has to leave. A guess: it waits for peers that have nothing else to do. */
 #define LAST_SECONDS 2
@@ -114,7 +114,12 @@ static void forget_peers(void) {
 }
 
 static bool set_up(void) {
-  gex_AM_Entry_t entry = {0, (gex_AM_Fn_t)sci_arrived, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 1, NULL, "Open MPI's btl sci"};
+  const char *name = "Open MPI's btl sci";
+  gex_AM_Entry_t entries[] = {
+      {0, (gex_AM_Fn_t)sci_arrived, GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_REQUEST, 1, NULL, name},
+      {0, (gex_AM_Fn_t)sci_arrived_few, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST, SCI_FEW, NULL, name},
+      {0, (gex_AM_Fn_t)sci_arrived_many, GEX_FLAG_AM_SHORT | GEX_FLAG_AM_REQUEST, SCI_MANY, NULL, name},
+  };
   card_t card = {.version = VERSION, .node = sci.job.rank};
   int rc;
   if (!sci.job.everything) sci_module.btl_flags &= ~MCA_BTL_FLAGS_RDMA;
@@ -126,11 +131,13 @@ static bool set_up(void) {
     withdraw("there is no memory for its lists");
     return false;
   }
-  if (gasneti_sci_ep_register(sci.job.ep, (gasneti_sci_am_entry_t *)(void *)&entry, 1) != GASNET_OK) {
-    withdraw("the program has taken all 128 indices of handlers");
+  if (gasneti_sci_ep_register(sci.job.ep, (gasneti_sci_am_entry_t *)(void *)entries, 3) != GASNET_OK) {
+    withdraw("the program has left less than 3 of 128 indices of handlers");
     return false;
   }
-  card.handler = entry.gex_index;
+  card.handler = entries[0].gex_index;
+  card.few = entries[1].gex_index;
+  card.many = entries[2].gex_index;
   OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, &mca_btl_sci_component.btl_version, &card, sizeof card);
   if (rc != OPAL_SUCCESS) withdraw("Open MPI could not publish where this process is");
   return rc == OPAL_SUCCESS;
@@ -147,6 +154,7 @@ static mca_btl_base_module_t **begin(int *count, bool progress_threads, bool mpi
     if (*reason != 0) withdraw(reason);
     return NULL;
   }
+  sci.is_alone = !mpi_threads && !sci.job.is_shared;
   /* Open MPI decides when a process that polls in vain gives its core away. */
   if (!sci.job.is_shared) gasneti_sci_set_waitmode(GASNETI_SCI_WAIT_SPIN);
   modules = malloc(sizeof *modules);
@@ -175,6 +183,8 @@ static mca_btl_base_endpoint_t *meet(opal_proc_t *proc) {
   } else {
     peer = &sci.peers[card->node];
     peer->what = GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX | GASNETI_SCI_AM_NOW, card->handler, 1);
+    peer->few = card->few;
+    peer->many = card->many;
   }
   free(card);
   return peer;

@@ -19,9 +19,11 @@ static void made(sci_op_t *op) {
 OBJ_CLASS_INSTANCE(sci_op_t, mca_btl_base_descriptor_t, made, NULL);
 
 /* What this thread does: not the component's progress (rule 4), that, or a handler in it (rule 1). */
-static __thread enum { OUTSIDE, IN_PROGRESS, IN_HANDLER } place;
-/* Fragments that this thread has given to ob1. */
-static __thread int taken;
+typedef struct {
+  enum { OUTSIDE, IN_PROGRESS, IN_HANDLER } place;
+  int taken; /* fragments that this thread has given to ob1 */
+} self_t;
+static __thread self_t self; /* functions take its address once, which is a call */
 
 /* ---- descriptors ---- */
 static mca_btl_base_descriptor_t *allocate(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *to, uint8_t order, size_t bytes,
@@ -73,6 +75,42 @@ static mca_btl_base_descriptor_t *prepare(mca_btl_base_module_t *btl, mca_btl_ba
   return &op->base;
 }
 
+/* ---- fragments of one line ----
+ * ob1's header of a short message has 14 bytes. As a Medium it would take the second line of its slot, too, and a call of the library; a Short
+ * has room for 48 bytes behind a word of sizes, and is stored here. Header and data begin at a word each, so that a header goes from a register
+ * to the slot. Half a round trip of 0 bytes: 0.149 -> 0.143 us (EPYC VM, cores share a cache, 2026-11). */
+#define LINE_WORDS 6
+#define MATCH_BYTES 14 /* of a header of ob1's that has all of a short message behind it */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words hold bytes from the lowest on");
+
+static size_t words_of(size_t bytes) { return (bytes + 7) / 8; }
+
+/* The argument that tells the receiver what it gets. */
+static uint64_t sizes_of(size_t heads, size_t datas, mca_btl_base_tag_t tag) { return tag | heads << 8 | datas << 16; }
+
+static bool send_header(const mca_btl_base_endpoint_t *to, const char *head, mca_btl_base_tag_t tag) {
+  const uint64_t sizes = sizes_of(MATCH_BYTES, 0, tag);
+  uint64_t first, last, words[SCI_FEW / 2];
+  memcpy(&first, head, 8);
+  memcpy(&last, head + MATCH_BYTES - 8, 8);
+  last >>= 8 * (16 - MATCH_BYTES);
+  if (sci.is_alone ? sci_few_alone(to, sizes, first, last) : gasneti_sci_requested_w3(to->node, to->few, SCI_FEW, sizes, first, last))
+    return true;
+  words[0] = sizes, words[1] = first, words[2] = last;
+  return gasneti_sci_request_short(to->node, GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX | GASNETI_SCI_AM_NOW, to->few, SCI_FEW), words) == 0;
+}
+
+static bool send_line(const mca_btl_base_endpoint_t *to, const void *head, size_t heads, const void *data, size_t datas,
+                      mca_btl_base_tag_t tag) {
+  uint64_t words[1 + LINE_WORDS] = {sizes_of(heads, datas, tag)};
+  memcpy(words + 1, head, heads);
+  if (datas > 0) memcpy(words + 1 + words_of(heads), data, datas);
+  if (sci.is_alone ? sci_many_alone(to, words)
+                   : gasneti_sci_requested_w7(to->node, to->many, SCI_MANY, words[0], words[1], words[2], words[3], words[4], words[5], words[6]))
+    return true;
+  return gasneti_sci_request_short(to->node, GASNETI_SCI_WHAT(GASNETI_SCI_AM_EX | GASNETI_SCI_AM_NOW, to->many, SCI_MANY), words) == 0;
+}
+
 /* ---- sending ---- */
 /* Sends a fragment of two parts, if there is room. */
 static bool send_now(const mca_btl_base_endpoint_t *to, const void *head, size_t heads, const void *data, size_t datas,
@@ -82,6 +120,8 @@ static bool send_now(const mca_btl_base_endpoint_t *to, const void *head, size_t
   const size_t bytes = heads + datas;
   const gasneti_sci_srcdesc_t *room;
   char slot[SLOT_BYTES];
+  if (heads == MATCH_BYTES && datas == 0) return send_header(to, head, tag);
+  if (words_of(heads) + words_of(datas) <= LINE_WORDS) return send_line(to, head, heads, data, datas, tag);
   if (datas == 0) return gasneti_sci_request_medium(to->node, to->what, head, heads, &argument) == 0;
   if (bytes <= SLOT_BYTES) {
     memcpy(slot, head, heads);
@@ -115,7 +155,7 @@ static void enqueue(sci_op_t *op) {
 }
 
 /* Whether a fragment may go at once. */
-static bool may_send(const mca_btl_base_endpoint_t *to) { return place != IN_HANDLER && !to->waits; }
+static bool may_send(const mca_btl_base_endpoint_t *to) { return self.place != IN_HANDLER && !to->waits; }
 
 /* What ob1 wants to know of a fragment that has gone. */
 static void complete(sci_op_t *op) {
@@ -209,14 +249,14 @@ static void start_transfer(sci_op_t *op) {
 }
 
 /* ---- progress ---- */
-static void give_to_ob1(void *bytes, size_t count, mca_btl_base_tag_t tag) {
+static void give_to_ob1(self_t *me, void *bytes, size_t count, mca_btl_base_tag_t tag) {
   const mca_btl_active_message_callback_t *to = mca_btl_base_active_message_trigger + tag;
   mca_btl_base_segment_t part = {.seg_addr.pval = bytes, .seg_len = count};
   mca_btl_base_descriptor_t descriptor = {.des_segments = &part, .des_segment_count = 1};
-  place = IN_HANDLER;
+  me->place = IN_HANDLER;
   if (to->cbfunc != NULL) to->cbfunc(&sci_module, tag, &descriptor, to->cbdata);
-  place = IN_PROGRESS;
-  taken++;
+  me->place = IN_PROGRESS;
+  me->taken++;
 }
 
 /* A fragment that came while its thread was outside (rule 4). */
@@ -249,7 +289,7 @@ static void keep(const void *bytes, size_t count, mca_btl_base_tag_t tag) {
 }
 
 /* Gives ob1 what was kept. */
-static void give_kept(void) {
+static void give_kept(self_t *me) {
   kept_t *first;
   pthread_mutex_lock(&kept_lock);
   first = kept_first;
@@ -257,17 +297,53 @@ static void give_kept(void) {
   pthread_mutex_unlock(&kept_lock);
   for (kept_t *next; first != NULL; first = next) {
     next = first->next;
-    give_to_ob1(first->bytes, first->count, first->tag);
+    give_to_ob1(me, first->bytes, first->count, first->tag);
     free(first);
   }
 }
 
+static void arrived(void *bytes, size_t count, mca_btl_base_tag_t tag) {
+  self_t *me = &self;
+  if (me->place == IN_PROGRESS)
+    give_to_ob1(me, bytes, count, tag);
+  else
+    keep(bytes, count, tag);
+}
+
 void sci_arrived(gex_Token_t token, void *bytes, size_t count, gex_AM_Arg_t tag) {
   (void)token;
-  if (place == IN_PROGRESS)
-    give_to_ob1(bytes, count, (mca_btl_base_tag_t)tag);
-  else
-    keep(bytes, count, (mca_btl_base_tag_t)tag);
+  arrived(bytes, count, (mca_btl_base_tag_t)tag);
+}
+
+/* Such a line of arguments. */
+static void line_arrived(const uint64_t *words, uint32_t sizes) {
+  const mca_btl_base_tag_t tag = (mca_btl_base_tag_t)sizes;
+  const size_t heads = sizes >> 8 & 0xff, datas = sizes >> 16 & 0xff, first = words_of(heads);
+  _Alignas(16) char bytes[8 * LINE_WORDS];
+  /* A peer's numbers are not trusted. */
+  if (first + words_of(datas) > LINE_WORDS) {
+    opal_output(0, "btl sci: a process has sent a fragment of %zu and %zu bytes in a line", heads, datas);
+    abort();
+  }
+  for (size_t i = 0; i < first; i++) memcpy(bytes + 8 * i, words + i, 8);
+  for (size_t i = first; i < LINE_WORDS; i++) memcpy(bytes + heads + 8 * (i - first), words + i, 8);
+  arrived(bytes, heads + datas, tag);
+}
+
+static uint64_t pair(gex_AM_Arg_t low, gex_AM_Arg_t high) { return (uint32_t)low | (uint64_t)(uint32_t)high << 32; }
+
+void sci_arrived_few(gex_Token_t token, gex_AM_Arg_t sizes, gex_AM_Arg_t none, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c, gex_AM_Arg_t d) {
+  const uint64_t words[2] = {pair(a, b), pair(c, d)};
+  (void)token, (void)none;
+  arrived((void *)(uintptr_t)words, MATCH_BYTES, (mca_btl_base_tag_t)sizes);
+}
+
+void sci_arrived_many(gex_Token_t token, gex_AM_Arg_t sizes, gex_AM_Arg_t none, gex_AM_Arg_t a, gex_AM_Arg_t b, gex_AM_Arg_t c, gex_AM_Arg_t d,
+                      gex_AM_Arg_t e, gex_AM_Arg_t f, gex_AM_Arg_t g, gex_AM_Arg_t h, gex_AM_Arg_t i, gex_AM_Arg_t j, gex_AM_Arg_t k,
+                      gex_AM_Arg_t l) {
+  const uint64_t words[LINE_WORDS] = {pair(a, b), pair(c, d), pair(e, f), pair(g, h), pair(i, j), pair(k, l)};
+  (void)token, (void)none;
+  line_arrived(words, (uint32_t)sizes);
 }
 
 /* The first operation of an endpoint's queue. */
@@ -332,16 +408,25 @@ static int work_off_all(void) {
   return done;
 }
 
-int sci_progress(void) {
-  const int before = taken, caller = place;
+/* What there is to do: `seen` is what the look at the peers found. */
+static __attribute__((noinline)) int progress(int seen) {
+  self_t *me = &self;
+  const int before = me->taken, caller = me->place;
   int done = 0;
   if (caller == IN_HANDLER) return 0; /* ob1 waits for a descriptor in a handler */
-  place = IN_PROGRESS;
-  gasneti_sci_poll();
-  if (kept_first != NULL) give_kept();
+  me->place = IN_PROGRESS;
+  if (seen != 0) (void)gasneti_sci_poll_seen(seen);
+  if (kept_first != NULL) give_kept(me);
   if (sci.busy > 0) done = work_off_all();
-  place = caller; /* the end of a transfer may have called */
-  return done + taken - before;
+  me->place = caller; /* the end of a transfer may have called */
+  return done + me->taken - before;
+}
+
+/* Most calls find nothing. The next one comes the sooner: with a poll of the library in each call a round trip of 0 bytes took 8 %
+ * more (EPYC VM, 2026-11). */
+int sci_progress(void) {
+  const int seen = gasneti_sci_glance_once(gasneti_sci_direct.watch);
+  return seen == 0 && kept_first == NULL && sci.busy == 0 ? 0 : progress(seen);
 }
 
 /* ---- the module ---- */

@@ -60,10 +60,10 @@ static void check(const unsigned char *data, size_t bytes, unsigned seed, const 
 }
 static void give_back(unsigned char *data) { free(data - GUARD); }
 
-/* All that lie about a limit of the component, of ob1's headers before it, or of the engine. */
-static const size_t sizes[] = {0,    1,     7,     8,     63,    64,    65,    97,    98,    99,     112,    113,     1000,    4081,
-                               4082, 4083,  4096,  4097,  8191,  32735, 32736, 32737, 32768, 32769,  65503,  65536,   65537,   131072,
-                               262143, 1 << 20, (1 << 20) + 3, 5000011};
+/* All that lie about a limit of the component, with ob1's headers before it, or of the engine: 32 and 98 bytes, 4 and 32 KiB, and others. */
+static const size_t sizes[] = {
+    0, 1, 2, 7, 8, 9, 24, 25, 31, 32, 33, 34, 63, 64, 65, 97, 98, 99, 112, 113, 1000, 4081, 4082, 4083, 4096, 4097, 8191, 32735,
+    32736, 32737, 32768, 32769, 65503, 65536, 65537, 131072, 262143, 1 << 20, (1 << 20) + 3, 5000011};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 /* Everybody with everybody, itself included, in every size, at the same time. */

@@ -218,6 +218,7 @@ fn what_cannot_be_is_an_error() {
         (&["--rounds", "0"], "--rounds"),
         (&["--nodes", "1"], "--nodes"),
         (&["--hosts", "one"], "--hosts a,b"),
+        (&["--layers", "--only", "am"], "--only"),
         (&["--quick", "--only", "lock", "--out", "/nowhere/at/all"], "/nowhere/at/all"),
         (&["--quick", "--only", "lock", "--json", "/nowhere/at/all"], "/nowhere/at/all"),
     ] {
@@ -225,4 +226,57 @@ fn what_cannot_be_is_an_error() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
     }
+}
+
+/// The layers, and whether each host has them.
+const LAYERS: [(&str, bool); 8] = [
+    ("HAL", true),
+    ("ports", true),
+    ("TCP by rings", false),
+    ("TCP", true),
+    ("MPI, sci", false),
+    ("MPI, vader", false),
+    ("MPI, tcp", false),
+    ("PVM", false),
+];
+
+#[test]
+fn each_layer_is_measured_or_said_to_be_missing() {
+    if wait::cores() < 2 {
+        return;
+    }
+    let page = std::env::temp_dir().join(format!("gasnet-sci-layers-{}.html", std::process::id()));
+    let output = bench(&["--layers", "--quick", "--rounds", "1", "--json", "--html", page.to_str().unwrap()]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    let missing: Vec<&str> = report["missing"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let drawn = std::fs::read_to_string(&page).unwrap();
+    std::fs::remove_file(&page).unwrap();
+    for (layer, always) in LAYERS {
+        let of = |operation: &str| -> Vec<(u64, f64)> {
+            let wanted =
+                |row: &&Value| row["who"] == layer && row["operation"].as_str().unwrap().starts_with(operation);
+            let pair = |row: &Value| (row["bytes"].as_u64().unwrap(), row["median"].as_f64().unwrap());
+            rows.iter().filter(wanted).map(pair).collect()
+        };
+        let (trips, rates) = (of("half a round trip"), of("exchange, each way"));
+        if missing.iter().any(|line| line.starts_with(&format!("{layer}: "))) {
+            assert!(!always && trips.is_empty() && rates.is_empty(), "{layer}: {missing:?}");
+            continue;
+        }
+        let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
+        assert!(trips.iter().map(|(bytes, _)| *bytes).eq(sizes.iter().copied()), "{layer}: {trips:?}");
+        assert!(rates.iter().map(|(bytes, _)| *bytes).eq(sizes.iter().copied()), "{layer}: {rates:?}");
+        assert!(trips.iter().chain(&rates).all(|(_, value)| *value > 0.0), "{layer}: {trips:?} {rates:?}");
+        assert_eq!(of("latency"), [trips[2]], "{layer}: that of 4 bytes");
+        let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        assert_eq!(of("throughput"), [(0, most)], "{layer}");
+        let half = of("N/2")[0].1;
+        let below =
+            |bytes: f64| rates.iter().filter(|(size, _)| (*size as f64) < bytes).all(|(_, rate)| *rate < most / 2.0);
+        assert!((1.0..=(1 << 20) as f64).contains(&half) && below(half), "{layer}: {half} in {rates:?}");
+        assert!(drawn.contains(&format!("data-name=\"{layer}\"")), "{layer} is not in the picture");
+    }
+    assert!(missing.iter().all(|line| drawn.contains(line.split(':').next().unwrap())), "{missing:?}");
 }

@@ -15,6 +15,7 @@ pub fn command() -> Command {
         .subcommand(info())
         .subcommand(bench())
         .subcommand(bench_node())
+        .subcommand(bench_layer())
         .subcommand(page())
         .subcommand(gasnet_sci_place::options())
         .subcommand(tune())
@@ -125,6 +126,10 @@ fn bench() -> Command {
                      papers state; see GASNET_SCI_TIMING",
                 ),
         )
+        .arg(flag("layers").conflicts_with_all(["only", "timing", "hosts", "nodes"]).help(
+            "measure the layers that programs use instead: Active Messages, mail boxes, TCP by drop-in sockets and plain, MPI over \
+             gasnet-sci and Open MPI's own ways, PVM; latency, throughput and N/2 of each, those that are installed",
+        ))
         .arg(
             Arg::new("rounds")
                 .long("rounds")
@@ -162,6 +167,15 @@ fn bench_node() -> Command {
         .hide(true)
         .arg(value("job").value_parser(PossibleValuesParser::new(bench::jobs())))
         .args([number("nodes"), number("rounds"), number("budget"), value("cpus"), value("sections")])
+}
+
+// The hidden subcommand that is the program of the layer of sockets.
+fn bench_layer() -> Command {
+    let number = |id: &'static str| Arg::new(id).required(true).value_parser(value_parser!(i32).range(0..));
+    Command::new("bench-layer")
+        .about("The program of the layer of sockets of bench --layers")
+        .hide(true)
+        .args(["rounds", "nanoseconds", "cpu0", "cpu1"].map(number))
 }
 
 fn page() -> Command {

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Some(("info", options)) => info::run(options),
         Some(("bench", options)) => bench::run(options),
         Some(("bench-node", options)) => bench::node::run(options),
+        Some(("bench-layer", options)) => bench::layer::run(options),
         Some(("page", options)) => page::run(options),
         Some(("place", options)) => place::run(options),
         Some(("tune", options)) => tune::run(options),

@@ -18,6 +18,9 @@ pub struct Bench {
     pub tricks: Option<Tricks>,
     pub rounds: u32,
     pub results: Vec<Row>,
+    /// What was to be measured and is not there: a line for each, the name first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// The host of the measurement.
@@ -68,7 +71,7 @@ pub struct Row {
     pub nodes: u32,
     /// Bytes of payload; 0: none.
     pub bytes: u64,
-    /// `us`, `ns`, `MB/s` (10^6 bytes), `KiB` or `s`; `times` and `share` of quotients. For MB/s and a share more is better, for all
+    /// `us`, `ns`, `MB/s` (10^6 bytes), `B`, `KiB` or `s`; `times` and `share` of quotients. For MB/s and a share more is better, for all
     /// others less.
     pub unit: String,
     /// Of the rounds. A tenth of them is below `low`, a tenth above `high`.

@@ -60,7 +60,14 @@ fn progress(text: &str) {
 fn show(repo: &Repo, bench: &Bench, results: Vec<Row>) -> Result<bool> {
     let host = Host::look(thread::available_parallelism()?.get());
     let options = bench.options;
-    let file = results::Bench { version: results::VERSION, host, tricks: None, rounds: options.rounds, results };
+    let file = results::Bench {
+        version: results::VERSION,
+        host,
+        tricks: None,
+        rounds: options.rounds,
+        results,
+        missing: Vec::new(),
+    };
     let rows = bench.directory.path().join("peers.json");
     fs::write(&rows, format!("{}\n", serde_json::to_string_pretty(&file)?))?;
     let mut page = Command::new(repo.stage.join("bin/gasnet-sci"));

@@ -41,11 +41,17 @@ impl Settings {
             // System calls, which vary more than loads and stores do.
             (Job::Hosts(..), true) => 500,
             (Job::Hosts(..), false) => 2000,
+            (Job::Layers, _) => self.layers_budget(),
             // Of the hardware's time, which the slowness does not shorten.
             (Job::Timed, _) => 4000,
             (_, true) => 200,
             (_, false) => 400,
         }
+    }
+
+    /// The same for each of the programs that are layers.
+    pub fn layers_budget(&self) -> u32 {
+        if self.quick { 300 } else { 2000 }
     }
 
     // The node's command line without the name of the command.

@@ -59,6 +59,7 @@ macro_rules! kernels {
             fn bench_tcp_take(fd: c_int);
             fn bench_udp_take(fd: c_int, address: *const c_void, bytes: c_uint, datagram: usize, room: usize);
             fn bench_wake();
+            fn bench_layer_tcp(rounds: c_int, budget: f64, cpu0: c_int, cpu1: c_int);
             fn bench_poll_played(
                 n: c_long,
                 watch: *mut c_void,
@@ -151,6 +152,10 @@ kernels! {
     UDP_TRIP = bench_udp_trip;
     UDP_STREAM = bench_udp_stream;
     UDP_STREAM_PLAIN = bench_udp_stream_plain;
+    HAL_TRIP = bench_hal_trip;
+    HAL_EXCHANGE = bench_hal_exchange;
+    BOX_TRIP = bench_box_trip;
+    BOX_EXCHANGE = bench_box_exchange;
     DECK_POST = bench_deck_post;
     DECK_GIVE = bench_deck_give;
     DECK_POST_WORK = bench_deck_post_work;
@@ -195,6 +200,12 @@ pub fn polls_played(am: &Am<Host>, n: u64) -> f64 {
     let watch = std::ptr::from_ref(am.watch()).cast_mut().cast();
     // SAFETY: `watch` and `look` belong to `am`, which only this thread uses.
     unsafe { bench_poll_played(n as c_long, watch, look, std::ptr::from_ref(am).cast()) }
+}
+
+/// Measures a connection of TCP between this process and one that it forks; prints the figures.
+pub fn layer_tcp(rounds: c_int, nanoseconds: f64, cpus: [c_int; 2]) {
+    // SAFETY: it uses nothing of this process but its output, and this process has one thread.
+    unsafe { bench_layer_tcp(rounds, nanoseconds, cpus[0], cpus[1]) }
 }
 
 /// This process as a node of a started job.

@@ -7,6 +7,8 @@ mod bare;
 mod hosts;
 mod jobs;
 mod kernels;
+pub mod layer;
+mod layers;
 mod memory;
 pub mod node;
 mod plan;
@@ -30,6 +32,7 @@ use std::path::PathBuf;
 pub fn jobs() -> impl Iterator<Item = &'static str> {
     let others = [
         "timed", "native", "ref", "par", "threads", "crowd", "silent", "played", "start", "near-of-two", "near-of-one",
+        "layers",
     ];
     others.into_iter().chain(plan::NETS.iter().map(|net| net.job))
 }
@@ -46,7 +49,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         if wanted.is_empty() {
             return Err(io::Error::other(format!("--timing measures the sections {}", timing::SECTIONS.join(", "))));
         }
-        return write(&timing::run(profile, options, &wanted)?, options);
+        return write(&timing::run(profile, options, &wanted)?, options, table::write);
     }
     if sections == ["sci"] {
         return Err(io::Error::other("the section sci needs --timing PROFILE"));
@@ -64,15 +67,21 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         sections: sections.join(","),
         most: *options.get_one::<u32>("nodes").expect("it has a default"),
     };
+    if options.get_flag("layers") {
+        return write(&layers::run(&settings)?, options, layers::write);
+    }
     let mut results = measure(&settings, &|section| sections.contains(&section))?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
     let (host, tricks) = (Host::look(cores.len()), Some(tricks::look()?));
-    let report = Bench { version: VERSION, host, tricks, rounds, results };
-    write(&report, options)
+    let report = Bench { version: VERSION, host, tricks, rounds, results, missing: Vec::new() };
+    write(&report, options, table::write)
 }
 
+/// What prints a result as text.
+type Print = fn(&mut dyn Write, &Bench) -> io::Result<()>;
+
 /// Prints the result, or writes it to the files that the options name.
-fn write(report: &Bench, options: &ArgMatches) -> io::Result<()> {
+fn write(report: &Bench, options: &ArgMatches, print: Print) -> io::Result<()> {
     let json_file = options.get_one::<PathBuf>("json");
     if let Some(path) = json_file {
         gasnet_sci_place::shell::write_file(path, &format!("{}\n", serde_json::to_string_pretty(report)?))?;
@@ -88,7 +97,7 @@ fn write(report: &Bench, options: &ArgMatches) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut out, report)?;
         writeln!(out)
     } else {
-        table::write(&mut out, report)
+        print(&mut out, report)
     }
 }
 

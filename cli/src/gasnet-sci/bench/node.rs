@@ -56,7 +56,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     if job != Job::Threads {
         sys::bind_to_cpus(&cpus)?;
     }
-    let pair = matches!(job, Job::Timed | Job::Native | Job::Reference | Job::Par);
+    let pair = matches!(job, Job::Timed | Job::Native | Job::Layers | Job::Reference | Job::Par);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
         Job::Start(_) | Job::Played(_) | Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne => {}
@@ -71,7 +71,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
             sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             rounds(&node, &measures, number("rounds"), budget, asked)?;
         }
-        Job::Native | Job::Reference | Job::Par => {
+        Job::Native | Job::Layers | Job::Reference | Job::Par => {
             sys::bind_to_cpus(&cpus[node.me as usize..][..1])?;
             node.touch();
             rounds(&node, &measures, number("rounds"), budget, asked)?;

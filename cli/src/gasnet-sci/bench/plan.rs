@@ -4,10 +4,12 @@
 
 mod ex;
 mod hosts;
+mod layers;
 mod measure;
 mod timed;
 
 pub use hosts::{NETS, ONE_HOST};
+pub use layers::{HAL, Layer, PORTS, Trip, layers};
 pub use measure::{Batch, Job, Measure, Unit, View};
 
 use super::kernels as k;
@@ -41,6 +43,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
             ex::rows(&mut plan);
         }
         Job::Timed => timed::rows(&mut plan),
+        Job::Layers => layers::rows(&mut plan),
         Job::Reference => transfers(&mut plan, false),
         Job::Par => par(&mut plan),
         Job::Threads => {

@@ -4,7 +4,7 @@ use crate::results::{Bench, Row};
 use std::io::{self, Write};
 
 /// Writes the whole result.
-pub fn write(out: &mut impl Write, report: &Bench) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, report: &Bench) -> io::Result<()> {
     let host = &report.host;
     writeln!(out, "gasnet-sci {}: {}, {} cores, Linux {}", host.library, host.cpu, host.cores, host.kernel)?;
     if let Some(tricks) = &report.tricks {
@@ -27,7 +27,7 @@ pub fn write(out: &mut impl Write, report: &Bench) -> io::Result<()> {
     targets(out, &report.results)
 }
 
-fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
+fn line(out: &mut dyn Write, row: &Row) -> io::Result<()> {
     let who = match row.who.as_str() {
         "gasnet-sci ref" => " (ref)",
         "model" => " (model)",
@@ -49,7 +49,7 @@ fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
 }
 
 // The rows that have a target, and whether they reach it.
-fn targets(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+fn targets(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     let judged: Vec<(&Row, bool)> = rows.iter().filter_map(|row| Some((row, row.met()?))).collect();
     if judged.is_empty() {
         return Ok(());

@@ -51,6 +51,9 @@ fn header(out: &mut String, bench: &Bench, sections: &[Section], links: &[(&str,
     if let Some(tricks) = &bench.tricks {
         let _ = write!(out, "<p class=\"host\">Chosen here: {}</p>", escape(&tricks.to_string()));
     }
+    for layer in &bench.missing {
+        let _ = write!(out, "<p class=\"host\">Not measured: {}</p>", escape(layer));
+    }
     tiles(out, bench);
     out.push_str("<nav>");
     for (id, name, _) in links.iter().filter(|(_, _, text)| !text.is_empty()) {

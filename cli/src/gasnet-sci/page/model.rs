@@ -36,6 +36,7 @@ impl Bench {
                         all.tricks = all.tricks.take().or(one.tricks);
                     }
                     all.add(one.results);
+                    all.missing.extend(one.missing);
                 }
             }
         }
@@ -65,13 +66,19 @@ impl Bench {
     pub fn to_json(&self) -> serde_json::Result<String> {
         let host = serde_json::to_string(&self.host)?;
         let rows: serde_json::Result<Vec<String>> = self.results.iter().map(serde_json::to_string).collect();
-        let Bench { version, rounds, .. } = self;
+        let Bench { version, rounds, missing, .. } = self;
         let tricks = match &self.tricks {
             Some(tricks) => format!("\"tricks\":{},\n", serde_json::to_string(tricks)?),
             None => String::new(),
         };
+        let missing = match missing.is_empty() {
+            true => String::new(),
+            false => format!("\"missing\":{},\n", serde_json::to_string(missing)?),
+        };
         let (host, rows) = (format!("\"host\":{host}"), rows?.join(",\n"));
-        Ok(format!("{{\"version\":{version},\n{host},\n{tricks}\"rounds\":{rounds},\n\"results\":[\n{rows}\n]}}\n"))
+        Ok(format!(
+            "{{\"version\":{version},\n{host},\n{tricks}\"rounds\":{rounds},\n{missing}\"results\":[\n{rows}\n]}}\n"
+        ))
     }
 
     fn add(&mut self, rows: Vec<Row>) {
@@ -128,7 +135,7 @@ pub mod tests {
     /// Results of one round; the host is a placeholder.
     pub fn bench(results: Vec<Row>) -> Bench {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
-        Bench { version: 1, host, tricks: None, rounds: 1, results }
+        Bench { version: 1, host, tricks: None, rounds: 1, results, missing: Vec::new() }
     }
 
     pub fn row(who: &str, operation: &str, bytes: u64, unit: &str, median: f64) -> Row {
@@ -157,7 +164,8 @@ pub mod tests {
     fn later_rows_replace_earlier_ones_of_the_same_cell() {
         let host = Host { cpu: "c".into(), cores: 2, kernel: "k".into(), library: "l".into() };
         let rows = vec![row("a", "x", 8, "us", 1.0), row("b", "x", 8, "us", 2.0)];
-        let mut bench = Bench { version: VERSION, host, tricks: None, rounds: 1, results: rows };
+        let mut bench =
+            Bench { version: VERSION, host, tricks: None, rounds: 1, results: rows, missing: vec!["PVM: none".into()] };
         bench.add(vec![row("b", "x", 8, "us", 3.0), row("b", "x", 64, "us", 4.0)]);
         let medians: Vec<f64> = bench.results.iter().map(|row| row.median).collect();
         assert_eq!(medians, [1.0, 3.0, 4.0]);

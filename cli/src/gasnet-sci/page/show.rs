@@ -38,6 +38,7 @@ pub fn section(name: &str) -> &str {
         "memory" => "Memory",
         "coll" => "Collectives",
         "hosts" => "Two hosts",
+        "layers" => "The layers of a message",
         "sci" => "The hardware of timing mode",
         "limit" => "Limits of the hardware",
         other => other,

@@ -23,6 +23,13 @@ pub fn class(name: &str) -> &'static str {
         "ucx" => "ucx",
         "document" => "document",
         "model" => "model",
+        "HAL" => "hal",
+        "ports" => "ports",
+        "TCP by rings" => "rings",
+        "TCP" => "tcp",
+        "MPI, sci" => "mpi-sci",
+        "MPI, vader" => "mpi-vader",
+        "MPI, tcp" => "mpi-tcp",
         timed if timed.starts_with("timed ") => "native",
         limit if limit.starts_with("limit") => "limit",
         _ => "other",
@@ -200,10 +207,10 @@ fn mark(class: &str, x: f64, y: f64) -> String {
         path + "Z"
     };
     match class {
-        "openmpi" => polygon(&[(-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)]),
-        "oshmem" => polygon(&[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)]),
-        "ucx" => polygon(&[(0.0, -4.8), (4.6, 3.6), (-4.6, 3.6)]),
-        "ref" => polygon(&[(0.0, 4.8), (4.6, -3.6), (-4.6, -3.6)]),
+        "openmpi" | "mpi-vader" | "tcp" | "mpi-tcp" => polygon(&[(-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)]),
+        "oshmem" | "rings" => polygon(&[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)]),
+        "ucx" | "mpi-sci" => polygon(&[(0.0, -4.8), (4.6, 3.6), (-4.6, 3.6)]),
+        "ref" | "ports" => polygon(&[(0.0, 4.8), (4.6, -3.6), (-4.6, -3.6)]),
         "document" => polygon(&[
             (0.0, -6.0),
             (1.8, -1.8),

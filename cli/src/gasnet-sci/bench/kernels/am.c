@@ -1,7 +1,7 @@
 /* Active Messages between a node and its peer. */
 #include "bench.h"
 
-enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT, EX_ASK, FULL_ASK, FULL_COUNT };
+enum { SHORT_ASK = 200, MEDIUM_ASK, LONG_ASK, SHORT_COUNT, MEDIUM_COUNT, LONG_COUNT, EX_ASK, FULL_ASK, FULL_COUNT, READ_COUNT };
 #define EX_COUNT SHORT_COUNT /* a handler that only counts is the same in both APIs */
 
 static volatile long bench_seen, bench_served; /* messages that count; requests replied to */
@@ -29,6 +29,12 @@ static void count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handler
   bench_seen++;
 }
 
+static void read_count(gasnet_token_t token, void *buf, size_t nbytes, gasnet_handlerarg_t a) {
+  (void)token, (void)a;
+  bench_read(buf, nbytes);
+  bench_seen++;
+}
+
 /* Fourteen arguments: as many as fit into a message's line. */
 #define FULL(each) each a, each b, each c, each d, each e, each f, each g, each h, each i, each j, each k, each l, each m, each o
 #define FULL_SUM (a + b + c + d + e + f + g + h + i + j + k + l + m + o)
@@ -50,7 +56,8 @@ void BENCH(am_table)(gasnet_handlerentry_t *table) {
   const gasnet_handlerentry_t all[AM_HANDLERS] = {
       {SHORT_ASK, (void (*)())short_ask},     {MEDIUM_ASK, (void (*)())medium_ask}, {LONG_ASK, (void (*)())long_ask},
       {SHORT_COUNT, (void (*)())short_count}, {MEDIUM_COUNT, (void (*)())count},    {LONG_COUNT, (void (*)())count},
-      {EX_ASK, (void (*)())ex_ask},           {FULL_ASK, (void (*)())full_ask},     {FULL_COUNT, (void (*)())full_count}};
+      {EX_ASK, (void (*)())ex_ask},           {FULL_ASK, (void (*)())full_ask},     {FULL_COUNT, (void (*)())full_count},
+      {READ_COUNT, (void (*)())read_count}};
   memcpy(table, all, sizeof all);
 }
 
@@ -106,6 +113,20 @@ KERNELS(ex_short, SEND_EX);
 KERNEL(ex_medium_self, EACH { OK(gex_AM_RequestMedium1(bench_tm, bench_me, MEDIUM_COUNT, bench_local, bytes, GEX_EVENT_NOW, 0, 7)); AWAIT(seen, 1); },
        (void)i);
 KERNEL(full_short_reply_trip, EACH { SEND_FULL(ASK); AWAIT(seen, 1); }, (void)i; AWAIT(served, n));
+
+/* The lowest layer of `bench --layers`: a message of so many bytes, by the category that a client would take. */
+#define MEDIUM_MOST (64 << 10)
+static void hal_send(size_t bytes) {
+  if (bytes <= sizeof(gasnet_handlerarg_t))
+    SEND_SHORT(COUNT);
+  else if (bytes <= MEDIUM_MOST)
+    OK(gasnet_AMRequestMedium1(bench_peer, READ_COUNT, bench_local, bytes, 7));
+  else
+    OK(gasnet_AMRequestLong1(bench_peer, READ_COUNT, bench_local, bytes, bench_remote, 7));
+}
+KERNEL(hal_trip, EACH { hal_send(bytes); AWAIT(seen, 1); }, EACH { AWAIT(seen, 1); hal_send(bytes); });
+/* One each way at once. */
+KERNEL(hal_exchange, EACH { hal_send(bytes); AWAIT(seen, 1); }, EACH { hal_send(bytes); AWAIT(seen, 1); });
 
 /* Requests whose payloads the client packs: into its own memory, for the call that copies, or where the library says. */
 static void pack(void *at, size_t bytes) { memcpy(at, bench_local + MAXBYTES / 2, bytes); }

@@ -74,10 +74,18 @@ static inline double bench_clock(clockid_t clock) {
 }
 static inline double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
 
+/* Looks at each line of what has come: a receiver that does not would have no bytes, where they lie in memory that both have mapped.
+ * layer_read in layer.h is the same. */
+static inline void bench_read(const void *bytes, size_t count) {
+  const volatile unsigned char *at = (const volatile unsigned char *)bytes;
+  size_t i;
+  for (i = 0; i < count; i += 64) (void)at[i];
+}
+
 int BENCH(start)(uint64_t segment);
 void BENCH(barrier)(void);
 void BENCH(am_table)(gasnet_handlerentry_t *table);
-#define AM_HANDLERS 9
+#define AM_HANDLERS 10
 void bench_par_threads_table(gasnet_handlerentry_t *table);
 #define THREADS_HANDLERS 2
 void BENCH(rest)(void);                 /* sleeps until `rouse` is called; such nodes leave the cores to others */

@@ -1,5 +1,4 @@
-/* Mail boxes between two hosts: node 0 sends blocks to the first node of the second host, which says when it has them all. Each block is in a
- * message of its own, in the DECK heap, so that it may be given. The other nodes rest. */
+/* Mail boxes between node 0 and the first node of the second half, which is on the second host if there are two. The other nodes rest. */
 #include "bench.h"
 #include <deck.h>
 #include <stdio.h>
@@ -25,6 +24,8 @@ static void open_boxes(void) {
 
 static double processor_time(void) { return bench_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
+/* ---- between two hosts: blocks one way ----
+ * The other node says when it has them all. Each block is in a message of its own, in the DECK heap, so that it may be given. */
 static void send_blocks(long n, size_t bytes, int gives) {
   for (; n > 0; n--) {
     deck_msg_t block;
@@ -70,3 +71,36 @@ double bench_deck_post(long n, size_t bytes) { return flow(n, bytes, 0, 0); }
 double bench_deck_give(long n, size_t bytes) { return flow(n, bytes, 1, 0); }
 double bench_deck_post_work(long n, size_t bytes) { return flow(n, bytes, 0, 1); }
 double bench_deck_give_work(long n, size_t bytes) { return flow(n, bytes, 1, 1); }
+
+/* ---- the layer of mail boxes of `bench --layers`: messages posted and retrieved, there and back, or one each way at once ---- */
+static double talk(long n, size_t bytes, int at_once) {
+  const int first = bench_me == 0;
+  const unsigned char sent = first ? 17 : 18, expected = first ? 18 : 17;
+  unsigned char *data;
+  double took;
+  deck_msg_t out, in;
+  open_boxes();
+  CHECK(deck_msg_create(bytes, DECK_AUTO, &out));
+  CHECK(deck_msg_create(bytes, DECK_AUTO, &in));
+  CHECK(deck_msg_set_size(out, bytes));
+  memset(deck_msg_data(out), sent, bytes);
+  took = bench_now();
+  for (; n > 0; n--) {
+    if (first || at_once) CHECK(deck_mbox_post(theirs, out));
+    CHECK(deck_mbox_retrv(mine, in));
+    bench_read(deck_msg_data(in), bytes);
+    if (!first && !at_once) CHECK(deck_mbox_post(theirs, out));
+  }
+  took = bench_now() - took;
+  data = (unsigned char *)deck_msg_data(in);
+  if (deck_msg_size(in) != bytes || data[0] != expected || data[bytes - 1] != expected) {
+    fprintf(stderr, "gasnet-sci: node %u: a message of %zu bytes is not what was posted\n", (unsigned)bench_me, bytes);
+    gasnet_exit(95);
+  }
+  CHECK(deck_msg_destroy(out));
+  CHECK(deck_msg_destroy(in));
+  return took;
+}
+
+double bench_box_trip(long n, size_t bytes) { return talk(n, bytes, 0); }
+double bench_box_exchange(long n, size_t bytes) { return talk(n, bytes, 1); }

@@ -18,6 +18,8 @@ pub enum Job {
     Par,
     /// Two nodes with client threads, on all cores.
     Threads,
+    /// Two nodes, each on a core of its own, for the layers that this library has itself.
+    Layers,
     /// More nodes than cores, all busy.
     Crowd(u32),
     /// This many nodes that have joined and send each other nothing.
@@ -40,6 +42,7 @@ impl Job {
         match self {
             Job::Timed => "timed",
             Job::Native => "native",
+            Job::Layers => "layers",
             Job::Reference => "ref",
             Job::Par => "par",
             Job::Threads => "threads",
@@ -55,17 +58,18 @@ impl Job {
 
     /// The inverse of `name`.
     pub fn parse(name: &str, nodes: u32) -> Option<Job> {
-        let fixed = [Job::Timed, Job::Native, Job::Reference, Job::Par, Job::Threads, Job::NearOfTwo, Job::NearOfOne];
+        let pairs = [Job::Timed, Job::Native, Job::Layers, Job::Reference, Job::Par, Job::Threads];
+        let fixed = pairs.into_iter().chain([Job::NearOfTwo, Job::NearOfOne]);
         let sized = [Job::Crowd, Job::Silent, Job::Played, Job::Start].map(|job| job(nodes));
         let over = (0..NETS.len()).map(|net| Job::Hosts(net, nodes));
-        let all = fixed.into_iter().chain(sized).chain(over);
+        let all = fixed.chain(sized).chain(over);
         all.into_iter().find(|job: &Job| job.name() == name)
     }
 
     /// Number of nodes.
     pub fn nodes(self) -> u32 {
         match self {
-            Job::Timed | Job::Native | Job::Reference | Job::Par | Job::Threads => 2,
+            Job::Timed | Job::Native | Job::Layers | Job::Reference | Job::Par | Job::Threads => 2,
             Job::NearOfTwo | Job::NearOfOne => 4,
             Job::Crowd(n) | Job::Silent(n) | Job::Played(n) | Job::Start(n) | Job::Hosts(_, n) => n,
         }

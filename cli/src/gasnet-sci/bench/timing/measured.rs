@@ -56,7 +56,7 @@ pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result
     run.jobs(&settings, sections, &config)?;
     run.rows.extend(documents::points(profile, sections).iter().map(documents::Point::row));
     let host = Host::look(cpus.len());
-    Ok(Bench { version: VERSION, host, tricks: Some(tricks::look()?), rounds, results: run.rows })
+    Ok(Bench { version: VERSION, host, tricks: Some(tricks::look()?), rounds, results: run.rows, missing: Vec::new() })
 }
 
 impl Run {
