@@ -20,6 +20,10 @@ use super::grouping::Grouping;
 /// The most hosts whose leaders tell each other directly. They send no more words than in rounds, and all at once.
 const DIRECT_HOSTS: usize = 3;
 
+/// The most members of one host who all tell each other. More go in rounds: each member has to have mapped whom it tells, and so
+/// `n` members would make `n²` maps before their first barrier is over.
+const DIRECT: usize = 32;
+
 /// What a member does at a time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stage {
@@ -34,6 +38,11 @@ pub struct Stage {
 pub struct Plan(Box<[Stage]>);
 
 impl Plan {
+    /// The plan of members who are all on one host.
+    pub fn flat(me: usize, members: usize) -> Plan {
+        if members <= DIRECT { Plan::direct(me, members) } else { Plan::rounds(me, members) }
+    }
+
     /// All tell all.
     pub fn direct(me: usize, members: usize) -> Plan {
         let others: Box<[u32]> = (0..members as u32).filter(|m| *m as usize != me).collect();

@@ -100,10 +100,10 @@ impl<A: Adapter> Team<A> {
     pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
         let window = cells.window();
         let (me, members, hosts) = (cells.me(), cells.members(), cells.hosts());
-        let plan = hosts.as_ref().map_or_else(|| Plan::direct(me, members), |hosts| Plan::levels(me, hosts));
+        let plan = hosts.as_ref().map_or_else(|| Plan::flat(me, members), |hosts| Plan::levels(me, hosts));
         let meetings = Meetings::new(me, members, hosts.as_ref());
         let direct = hosts.is_none() && cells.maps(me);
-        let book = Book::new(me, members, window, hosts.as_ref());
+        let book = Book::new(window, &plan);
         Team {
             cells,
             images,

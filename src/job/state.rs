@@ -8,7 +8,7 @@ use super::killed::ThisHost;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::am::wait::Waiter;
+use crate::am::wait::{self, Waiter, is_crowded};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
@@ -203,7 +203,7 @@ impl Job {
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
-        near.set_membarrier(config.membarrier);
+        near.set_membarrier(config.membarrier && !is_crowded(memory.header().local_count(), wait::cores()));
         let places = Arc::new(wiring::places(&memory, &config, client.everything));
         let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
@@ -394,11 +394,10 @@ impl Job {
         Ok(coll)
     }
 
-    /// Polls carry on what was begun: the barrier, where this node leads its host, collectives, and what mail boxes owe.
+    /// Polls carry on what was begun: the barrier, where this node forwards others' arrivals, collectives, and what mail boxes owe.
     fn serve_background(&'static self) {
-        let leads = self.adapter.far().is_some();
         self.am.set_background(move || {
-            let barrier = leads && self.barrier.advance(&self.am);
+            let barrier = self.barrier.owes() && self.barrier.advance(&self.am);
             let coll = self.coll.get().is_some_and(|coll| coll.progress());
             barrier | coll | self.deck.get().is_some_and(|deck| deck.progress())
         });
@@ -450,7 +449,7 @@ fn library(
 fn plan(config: &Config, me: u32, nodes: u32, places: &Places) -> Plan {
     let plan = match Grouping::new(nodes as usize, |node| places.host(node as u32)) {
         Some(hosts) => Plan::levels(me as usize, &hosts),
-        None => Plan::direct(me as usize, nodes as usize),
+        None => Plan::flat(me as usize, nodes as usize),
     };
     if trace::is_wanted(config, me) { plan.with_later_stages_only() } else { plan }
 }
