@@ -72,6 +72,8 @@ const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
+/// The most yields of all nodes of a core that wait for one: of very many nodes, a yield lets in others that only yield, too.
+const YIELDS_OF_CORE: u64 = 32 * YIELDS_SHARED as u64;
 /// The longest time for all yields before a sleep, not counting the last of them. It is less than a time slice (1.4 ms on 2
 /// cores, Linux 6.18) and more than what 40 yields among 16 nodes on 2 cores take.
 const YIELD_TIME: Duration = Duration::from_millis(1);
@@ -208,7 +210,8 @@ impl Waiter {
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
         let patience = if nodes == 1 { NEVER } else { MISSES_SHARED.max(most) };
-        let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
+        let crowd = (YIELDS_OF_CORE / per_core(locals, cores).max(1)).max(2) as u32;
+        let yields = if shared { YIELDS_SHARED.min(crowd) } else { YIELDS_DEDICATED };
         Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
             spin: AtomicU32::new(most),

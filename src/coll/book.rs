@@ -251,11 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn large_teams_tell_in_rounds() {
+    fn a_member_of_a_large_team_tells_few() {
         assert_eq!(groups(&Plan::flat(2, 4)), [(vec![0, 1, 3], vec![])]);
-        let told = groups(&Plan::flat(999, 1024));
-        assert_eq!(told.len(), 10);
-        assert_eq!(told[0], (vec![1000], vec![]));
-        assert_eq!(told[2], (vec![1003], vec![998, 997]));
+        let children = vec![29, 30, 31, 32];
+        assert_eq!(groups(&Plan::flat(7, 1024)), [(vec![1], children.clone()), (children, vec![29, 30, 31, 32, 1])]);
+        assert_eq!(groups(&Plan::flat(999, 1024)), [(vec![249], vec![])]);
     }
 }

@@ -8,7 +8,7 @@ use super::killed::ThisHost;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::am::wait::{self, Waiter, is_crowded};
+use crate::am::wait::{Waiter, is_crowded};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
@@ -202,8 +202,9 @@ impl Job {
         let (me, nodes) = (boot.rank(), boot.size());
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
+        let cpus = sys::usable_cpus();
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
-        near.set_membarrier(config.membarrier && !is_crowded(memory.header().local_count(), wait::cores()));
+        near.set_membarrier(config.membarrier && !is_crowded(memory.header().local_count(), cpus.len() as u32));
         let places = Arc::new(wiring::places(&memory, &config, client.everything));
         let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
@@ -227,7 +228,6 @@ impl Job {
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let wish = Wish::new(&config, &client, places.locals, nodes)?;
         let [version, _, slots, ring] = layout.header();
-        let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
         let [segment, rooms] = wish.words();
         let card = [client.configuration, version, slots, ring, segment, rooms];
