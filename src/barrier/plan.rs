@@ -9,6 +9,7 @@
 //! | direct | one: tells all others, hears all others |
 //! | rounds | dissemination: in round `r` tells the member 2^r ahead, hears the one 2^r behind |
 //! | tree | hears its children, tells its parent; hears that, tells its children |
+//! | board | one: tells nobody, but writes on a board; hears all others, as they stand there |
 //! | levels, leader of a host | hears the host's others; tells and hears other leaders, directly or in rounds; tells the host's others |
 //! | levels, another member | one: tells its leader, hears its leader |
 //!
@@ -21,9 +22,9 @@ use super::grouping::Grouping;
 /// The most hosts whose leaders tell each other directly. They send no more words than in rounds, and all at once.
 const DIRECT_HOSTS: usize = 3;
 
-/// The most members of one host who all tell each other. Larger ones go by a tree: each member has to have mapped whom it tells, and so
-/// `n` members would make `n²` maps before their first barrier is over. In barriers of 64 nodes on 2 cores they are still the faster way
-/// (0.3–0.5 ms beside 1–2 ms in rounds), of 256 no more (44 beside 26; loaded EPYC VM, 2026-11).
+/// The most members of one host who all tell each other. More have a board, or a tree: each member has to have mapped whom it tells, and so
+/// `n` members would make `n²` maps before their first barrier is over. In barriers of 64 nodes on 2 cores direct words are still fast
+/// (0.2–0.5 ms; 128 nodes: 3–5 ms, 256: 44 ms; loaded EPYC VM, 2026-11).
 const DIRECT: usize = 64;
 
 /// Children of a member of a tree. So a word goes up and down in log₂ n steps, as many as there are rounds of dissemination, and `n`
@@ -47,12 +48,36 @@ impl Stage {
 
 /// The part of one member.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Plan(Box<[Stage]>);
+pub struct Plan {
+    stages: Box<[Stage]>,
+    has_board: bool,
+}
 
 impl Plan {
-    /// The plan of members who are all on one host.
+    /// Directly, or by a tree if there are many members.
     pub fn flat(me: usize, members: usize) -> Plan {
         if members <= DIRECT { Plan::direct(me, members) } else { Plan::tree(me, members) }
+    }
+
+    /// All write on one board, which all read.
+    pub fn board(me: usize, members: usize) -> Plan {
+        let hear = (0..members as u32).filter(|member| *member as usize != me).collect();
+        Plan { stages: [Stage { tell: [].into(), hear }].into(), has_board: true }
+    }
+
+    /// True if so many members of one host have a board, where there can be one.
+    pub fn needs_board(members: usize) -> bool {
+        members > DIRECT
+    }
+
+    /// True if what the last stage hears stands on a board.
+    #[inline(always)]
+    pub fn has_board(&self) -> bool {
+        self.has_board
+    }
+
+    fn new(stages: impl IntoIterator<Item = Stage>) -> Plan {
+        Plan { stages: stages.into_iter().collect(), has_board: false }
     }
 
     /// The plan of members on one host of whom none shall have to do with all others.
@@ -67,19 +92,19 @@ impl Plan {
         let gather = Stage { tell: [].into(), hear: children.clone() };
         let ask = Stage { tell: parent.clone(), hear: parent };
         let spread = Stage { tell: children, hear: [].into() };
-        Plan([gather, ask, spread].into_iter().filter(|stage| !stage.is_empty()).collect())
+        Plan::new([gather, ask, spread].into_iter().filter(|stage| !stage.is_empty()))
     }
 
     /// All tell all.
     pub fn direct(me: usize, members: usize) -> Plan {
         let others: Box<[u32]> = (0..members as u32).filter(|m| *m as usize != me).collect();
-        Plan([Stage { tell: others.clone(), hear: others }].into())
+        Plan::new([Stage { tell: others.clone(), hear: others }])
     }
 
     /// Rounds of doubling distance.
     pub fn rounds(me: usize, members: usize) -> Plan {
         let list: Vec<u32> = (0..members as u32).collect();
-        Plan(rounds(me, &list).collect())
+        Plan::new(rounds(me, &list))
     }
 
     /// Hosts by their leaders.
@@ -87,7 +112,7 @@ impl Plan {
         let host = hosts.host(me);
         let (leader, others) = (hosts.of(host)[0], &hosts.of(host)[1..]);
         if leader as usize != me {
-            return Plan([Stage { tell: [leader].into(), hear: [leader].into() }].into());
+            return Plan::new([Stage { tell: [leader].into(), hear: [leader].into() }]);
         }
         let leaders: Vec<u32> = hosts.leaders().collect();
         let mut stages = Vec::new();
@@ -103,20 +128,20 @@ impl Plan {
         if !others.is_empty() {
             stages.push(Stage { tell: others.into(), hear: [].into() });
         }
-        Plan(stages.into())
+        Plan::new(stages)
     }
 
     /// The same plan behind a stage in which this member tells and hears nobody. All that it tells then belongs to later stages,
     /// which [`super::Barrier`] tells in a way that may record; the first stage has no point, so that it costs nothing.
     pub fn with_later_stages_only(self) -> Plan {
         let nothing = Stage { tell: [].into(), hear: [].into() };
-        Plan(std::iter::once(nothing).chain(self.0).collect())
+        Plan { stages: std::iter::once(nothing).chain(self.stages).collect(), has_board: self.has_board }
     }
 
     /// The stages, in their order. There is at least one, unless the team has one member.
     #[inline(always)]
     pub fn stages(&self) -> &[Stage] {
-        &self.0
+        &self.stages
     }
 }
 
@@ -204,7 +229,11 @@ mod tests {
             let mut new = Vec::new();
             for (me, plan) in (0u32..).zip(plans) {
                 let at = &mut at[me as usize];
-                while plan.stages().get(*at).is_some_and(|stage| stage.hear.iter().all(|from| told.contains(&(*from, me)))) {
+                while plan
+                    .stages()
+                    .get(*at)
+                    .is_some_and(|stage| stage.hear.iter().all(|from| told.contains(&(*from, me))))
+                {
                     *at += 1;
                     new.extend(plan.stages().get(*at).into_iter().flat_map(|stage| &stage.tell).map(|to| (me, *to)));
                 }

@@ -265,7 +265,7 @@ impl Job {
         let waiter = if is_sole { waiter.sole_thread() } else { waiter };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
-        let plan = plan(&config, me, nodes, &places);
+        let plan = plan(&config, me, nodes, &places, adapter.properties().allows_shortcuts);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
@@ -445,11 +445,12 @@ fn library(
     library
 }
 
-/// Whom this node tells in the barrier.
-fn plan(config: &Config, me: u32, nodes: u32, places: &Places) -> Plan {
+/// Whom this node tells in the barrier. `reads`: nodes of this host can read each other's regions.
+fn plan(config: &Config, me: u32, nodes: u32, places: &Places, reads: bool) -> Plan {
     let plan = match Grouping::new(nodes as usize, |node| places.host(node as u32)) {
         Some(hosts) => Plan::levels(me as usize, &hosts),
-        None => Plan::flat(me as usize, nodes as usize),
+        None if reads && Plan::needs_board(nodes as usize) => Plan::board(me as usize, nodes as usize),
+        None => Plan::direct(me as usize, nodes as usize),
     };
     if trace::is_wanted(config, me) { plan.with_later_stages_only() } else { plan }
 }
