@@ -85,7 +85,7 @@ impl Plan {
         if members <= DIRECT { Plan::rounds(me, members) } else { Plan::tree(me, members) }
     }
 
-    /// Each member has [`CHILDREN`] children; the first member is the root.
+    /// Each member has four children; the first member is the root.
     pub fn tree(me: usize, members: usize) -> Plan {
         let parent: Box<[u32]> = me.checked_sub(1).map(|before| (before / CHILDREN) as u32).into_iter().collect();
         let children: Box<[u32]> = (CHILDREN * me + 1..members).take(CHILDREN).map(|member| member as u32).collect();
