@@ -1093,7 +1093,7 @@ int gasneti_sci_poll(void);
 int gasnetc_AMPoll(void);
 
 /*
- One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
+ One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond, if few nodes share a core).
  */
 uint32_t gasneti_sci_wait_step(uint32_t failed);
 

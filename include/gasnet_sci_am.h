@@ -112,7 +112,7 @@ GASNETI_SCI_EACH(GASNETI_SCI_WORDS);
 
 /* Serves messages until `cond`, any scalar expression, is true. Evaluates `cond` before the first poll and after
  * each one, and reads values anew each time that handlers, other threads or peers' puts may change. Sleeps at most a
- * millisecond at a time. */
+ * millisecond at a time, if few nodes share a core. */
 #define GASNET_BLOCKUNTIL(cond) GASNETI_SCI_BLOCKUNTIL((void)0, (cond))
 /* The same; evaluates `func` each time before it evaluates `cond`. */
 #define GASNET_BLOCKUNTIL2(func, cond) GASNETI_SCI_BLOCKUNTIL((func), (cond))

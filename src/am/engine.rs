@@ -20,7 +20,7 @@ use super::transfer::Transfer;
 use super::wait::Waiter;
 use crate::base::config::Config;
 use crate::peers::table::PeerTable;
-use crate::sci::{Adapter, LocalMap};
+use crate::sci::{Adapter, LocalMap, NodeId, RemoteInterrupt};
 use crate::sync::{AtomicU32, ModeLock};
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -192,6 +192,14 @@ impl<A: Adapter> Am<A> {
     #[inline(always)]
     pub fn table(&self) -> &PeerTable<A> {
         &self.primordial().table
+    }
+
+    /// Wakes node `rank`, of this host, if it sleeps.
+    pub fn wake(&self, rank: u32) {
+        // A node that cannot be reached looks by itself, a little later.
+        if let Ok(bell) = self.adapter.connect_interrupt(NodeId(rank as u16)) {
+            bell.stored();
+        }
     }
 
     /// How this node waits.

@@ -2,6 +2,8 @@
 //!
 //! Every sleep is bounded (50 µs growing to 1 ms): a peer's direct put or another thread may change what a client waits for,
 //! and neither wakes anybody. Where both do, as with mail boxes, sleeps grow to 50 ms. Progress never depends on the mode.
+//! Of many nodes on a core, those that wait would take the core from those that work. So their sleeps grow with their number
+//! ([`is_crowded`]).
 //!
 //! A client's own polls (`gasnet_AMPoll`) may be a wait. Then a peer may need this core to answer at all. Or they may stand
 //! beside computing; then the core must not be given away. The library decides after `MISSES_SHARED` or more empty polls:
@@ -70,10 +72,27 @@ const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
+/// The most yields of all nodes of a core that wait for one: of very many nodes, a yield lets in others that only yield, too.
+const YIELDS_OF_CORE: u64 = 32 * YIELDS_SHARED as u64;
 /// The longest time for all yields before a sleep, not counting the last of them. It is less than a time slice (1.4 ms on 2
 /// cores, Linux 6.18) and more than what 40 yields among 16 nodes on 2 cores take.
 const YIELD_TIME: Duration = Duration::from_millis(1);
 const SLEEP_MIN_US: u64 = 50;
+/// How much of its core's time a node that waits may take for the looks between its sleeps, as the time for each node: a look with the
+/// sleep around it takes 10 to 20 µs (EPYC VM, 2026-11). So nodes that wait for one that works leave it 80 % of the core at least.
+const LOOK_US: u64 = 100;
+
+/// True where so many nodes share a core that their sleeps are longer. There a sleeper leaves it to senders to fence, too (`sci/interrupt.rs`):
+/// membarrier(2) interrupts the other cores, and a wait in which hundreds of nodes sleep was that for a fifth of its time (1.1 of 5.6
+/// seconds of processor time of a job of 256 nodes on 2 cores, EPYC VM, 2026-11).
+pub fn is_crowded(nodes: u32, cores: u32) -> bool {
+    LOOK_US * per_core(nodes, cores) > Rest::Short as u64
+}
+
+/// Nodes on each core.
+fn per_core(nodes: u32, cores: u32) -> u64 {
+    u64::from(nodes.div_ceil(cores.max(1)))
+}
 
 /// The longest sleep, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +146,8 @@ pub struct Waiter {
     yields: u32,
     pauses: u32,
     gap: u32,
+    /// The longest sleep of [`Rest::Short`], in microseconds.
+    short: u64,
     /// This machine has fewer cores for the job than nodes.
     shared: bool,
     /// The client cannot know that (rule 5).
@@ -189,7 +210,8 @@ impl Waiter {
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
         let patience = if nodes == 1 { NEVER } else { MISSES_SHARED.max(most) };
-        let yields = if shared { YIELDS_SHARED } else { YIELDS_DEDICATED };
+        let crowd = (YIELDS_OF_CORE / per_core(locals, cores).max(1)).max(2) as u32;
+        let yields = if shared { YIELDS_SHARED.min(crowd) } else { YIELDS_DEDICATED };
         Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
             spin: AtomicU32::new(most),
@@ -198,6 +220,7 @@ impl Waiter {
             yields,
             pauses: if shared { 0 } else { PAUSES },
             gap: if shared { 1 } else { pauses_in(GAP) },
+            short: (Rest::Short as u64).max(LOOK_US * per_core(locals, cores)),
             shared,
             among_unseen: false,
             missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },
@@ -447,7 +470,8 @@ impl Waiter {
             let settling = interrupt.settling();
             // Another thread may have been polling at the last look. Where none follows, no sleep is long.
             let rest = if settling.is_zero() { Rest::Short } else { rest };
-            let us = (SLEEP_MIN_US << slept.min(10)).min(rest as u64);
+            let longest = if rest == Rest::Short { self.short } else { self.short.max(rest as u64) };
+            let us = (SLEEP_MIN_US << slept.min(16)).min(longest);
             let time = Duration::from_micros(us);
             let first = if settling.is_zero() { time } else { time.min(settling) };
             // A peer that published just after `arm` may not have seen it: no long sleep before another look.

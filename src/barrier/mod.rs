@@ -4,7 +4,9 @@
 //! A member writes what it knows of arrivals (phase, kind, name) into its own cell in another member's region, and reads its
 //! own region only. [`ArrivalCells`] says where the cells are, [`Plan`] who writes for whom. On one host each member
 //! writes for every other one, and none forwards for another. So a node that has notified may compute without polling, and
-//! the others' waits still complete. On several hosts leaders forward for their hosts. So the first node of each host must
+//! the others' waits still complete. Many members of a host would need many maps for that. So they write on a board: each writes one cell,
+//! in the first member's region, and reads the others' there. It wakes nobody, unless it sees that all have arrived: then it wakes all.
+//! A full fence between its store and its look sees to it that the last one to arrive does. On several hosts leaders forward for their hosts. So the first node of each host must
 //! poll, or the others' waits do not complete.
 //!
 //! There are two cells, by the phase's parity. A fast node may be one phase ahead of a slow one, but never two,
@@ -26,9 +28,9 @@ use crate::am::Am;
 use crate::am::wait::Rest;
 use crate::base::error::{Error, bad_arg};
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap};
-use crate::sync::{ModeLock, Ordering};
+use crate::sync::{AtomicU64, ModeLock, Ordering, fence};
 use crate::trace::{self, TracedOp};
-use plan::{Plan, Stage};
+use plan::Plan;
 use std::cell::Cell;
 
 /// C's `GASNET_BARRIERFLAG_ANONYMOUS`.
@@ -128,6 +130,12 @@ pub trait ArrivalCells {
     fn record(&self, _member: usize) {}
     /// Another member's cell of `parity`, read with Acquire: the reader sees what that member stored before.
     fn arrival(&self, member: usize, parity: usize) -> u64;
+    /// Writes this member's cell of `parity` on the board. Everything stored before becomes visible first. Wakes nobody.
+    fn post(&self, parity: usize, word: u64);
+    /// Another member's cell on the board, read as [`Self::arrival`] reads.
+    fn posted(&self, member: usize, parity: usize) -> u64;
+    /// Wakes a member of this host that sleeps.
+    fn wake(&self, member: usize);
     /// While it is `true`, polls must call [`Barrier::advance`]. Called in turns, beginning with `true`.
     fn owe(&self, _more: bool) {}
 }
@@ -162,9 +170,43 @@ impl<A: Adapter> ArrivalCells for Am<A> {
         self.control.word(self.layout.barrier(parity, member)).load(Ordering::Acquire)
     }
 
+    fn post(&self, parity: usize, word: u64) {
+        let at = self.layout.barrier(parity, self.me as usize);
+        if self.me == 0 {
+            // ORDERING: Release ↔ Acquire in `posted`, as in `arrive`.
+            return self.control.word(at).store(word, Ordering::Release);
+        }
+        let board = &self.peers.post(0).control;
+        board.barrier();
+        board.publish(at, word); // ORDERING: Release ↔ Acquire in `posted`, as in `arrive`
+    }
+
+    fn posted(&self, member: usize, parity: usize) -> u64 {
+        let at = self.layout.barrier(parity, member);
+        if self.me == 0 {
+            // ORDERING: Acquire ↔ Release in `post`: as in `arrival`.
+            return self.control.word(at).load(Ordering::Acquire);
+        }
+        read(&self.peers.post(0).control, at)
+    }
+
+    fn wake(&self, member: usize) {
+        Am::wake(self, member as u32);
+    }
+
     fn owe(&self, more: bool) {
         self.background(if more { 1 } else { -1 });
     }
+}
+
+/// A word of a region of this host, with Acquire.
+pub(crate) fn read<R: RemoteMap>(map: &R, at: usize) -> u64 {
+    let Some(base) = map.place() else { unreachable!("a board is chosen where its memory has an address") };
+    assert!(at.is_multiple_of(8) && at + 8 <= map.len());
+    // SAFETY: inside the map, which is mapped as long as `map` lives.
+    let word = unsafe { base.add(at) };
+    // SAFETY: aligned, and a word of memory that all write as atomics. ORDERING: Acquire ↔ Release of who published it.
+    unsafe { &*word.cast::<AtomicU64>() }.load(Ordering::Acquire)
 }
 
 /// A barrier's state at one member.
@@ -215,7 +257,7 @@ impl Barrier {
         // This is outside the lock, because an arrival may be a message. That may have to wait, and run handlers
         // meanwhile.
         let stages = self.plan.stages();
-        tell(cells, &stages[0], phase as usize & 1, CellWord::new(phase, mine));
+        self.tell(cells, 0, phase as usize & 1, CellWord::new(phase, mine));
         if stages.len() > 1 {
             self.begin_levels(cells);
         }
@@ -301,10 +343,36 @@ impl Barrier {
 
     #[cold]
     fn tell_later(&self, cells: &(impl ArrivalCells + ?Sized), stage: usize, parity: usize, word: CellWord) {
-        let stage = &self.plan.stages()[stage];
-        stage.tell.iter().for_each(|member| cells.record(*member as usize));
-        tell(cells, stage, parity, word);
+        self.plan.stages()[stage].tell.iter().for_each(|member| cells.record(*member as usize));
+        self.tell(cells, stage, parity, word);
         self.state.with(|s| s.telling.set(s.telling.get() - 1));
+    }
+
+    /// Tells what is known in this stage of the plan.
+    #[inline(always)]
+    fn tell(&self, cells: &(impl ArrivalCells + ?Sized), stage: usize, parity: usize, word: CellWord) {
+        for member in &self.plan.stages()[stage].tell {
+            cells.arrive(*member as usize, parity, word.0);
+        }
+        if self.plan.has_board() && stage + 1 == self.plan.stages().len() {
+            self.post(cells, parity, word);
+        }
+    }
+
+    /// Arrives on the board, and wakes all members if it is the last one.
+    #[cold]
+    #[inline(never)]
+    fn post(&self, cells: &(impl ArrivalCells + ?Sized), parity: usize, word: CellWord) {
+        if cells.me() != 0 {
+            cells.record(0);
+        }
+        cells.post(parity, word.0);
+        // ORDERING: full fence ↔ itself in the other members: of two that arrive last, one sees the other's cell.
+        fence(Ordering::SeqCst);
+        if self.state.with(|s| self.has_heard(cells, s)) {
+            let me = cells.me();
+            (0..cells.members()).filter(|member| *member != me).for_each(|member| cells.wake(member));
+        }
     }
 
     /// True if all that the stage hears has come.
@@ -312,8 +380,10 @@ impl Barrier {
     fn has_heard(&self, cells: &(impl ArrivalCells + ?Sized), s: &State) -> bool {
         let phase = s.phase.get();
         let hear = &self.plan.stages()[s.stage()].hear;
+        let has_board = self.plan.has_board();
         while let Some(member) = hear.get(s.heard.get() as usize) {
-            let word = CellWord(cells.arrival(*member as usize, phase as usize & 1));
+            let (member, parity) = (*member as usize, phase as usize & 1);
+            let word = CellWord(if has_board { cells.posted(member, parity) } else { cells.arrival(member, parity) });
             let Some(arrival) = word.arrival(phase) else { return false };
             s.consensus.set(s.consensus.get().and(arrival));
             s.heard.set(s.heard.get() + 1);
@@ -358,43 +428,5 @@ impl Barrier {
     }
 }
 
-/// Tells the members of a stage.
-#[inline(always)]
-fn tell(cells: &(impl ArrivalCells + ?Sized), stage: &Stage, parity: usize, word: CellWord) {
-    for member in &stage.tell {
-        cells.arrive(*member as usize, parity, word.0);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_keep_all_bits_of_name_and_phase() {
-        for phase in [1, 2, 0x3fff_ffff] {
-            for c in [Consensus::Anonymous, Consensus::Mismatch, Consensus::Named(0), Consensus::Named(i32::MIN)] {
-                assert_eq!(CellWord::new(phase, c).arrival(phase), Some(c));
-                assert_eq!(CellWord::new(phase, c).arrival(phase - 1), None);
-            }
-        }
-    }
-
-    #[test]
-    fn consensus_follows_the_table() {
-        use Consensus::*;
-        for (a, b, both) in [
-            (Anonymous, Anonymous, Anonymous),
-            (Anonymous, Named(0), Named(0)),
-            (Named(7), Named(7), Named(7)),
-            (Named(0), Named(-1), Mismatch),
-            (Named(1), Named(1 | 1 << 31 >> 1), Mismatch),
-            (Mismatch, Anonymous, Mismatch),
-            (Named(1), Mismatch, Mismatch),
-        ] {
-            assert_eq!(a.and(b), both);
-            assert_eq!(b.and(a), both);
-        }
-        assert_eq!(Consensus::of(3, MISMATCH | ANONYMOUS), Mismatch);
-    }
-}
+mod tests;

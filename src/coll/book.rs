@@ -7,13 +7,13 @@
 //!
 //! The smallest number that some member has not retired can always be used. So there is always progress.
 //!
-//! Credits: a member tells others up to which number it vouches for. On one host that is what it has retired, and it tells all. On
-//! several hosts it tells those of its host; a leader vouches to other leaders for its host, and to its host for all others. So a
-//! leader sends some credits when it hears others', in its polls ([`Team::follow`]).
+//! Credits: a member tells others up to which number it vouches for, by the [`Plan`] that the team's barrier has. In the first stage that
+//! is what it has retired; in a later one it vouches for those that it hears in the stages before, too. Where the plan has one stage,
+//! nobody forwards what others say. Otherwise a member sends some credits when it hears others', in its polls ([`Team::follow`]).
 //!
-//! A credit may stay less than a quarter of the window behind what it vouches for. So members know what the others of their host
-//! have retired up to a quarter of the window, leaders what another host has up to two, and others what another host has up to
-//! three. The last quarter is for the numbers in use.
+//! A credit is a multiple of a quarter of the window. So what a member forwards stays behind what all have retired by less than a quarter,
+//! however many stages there are. A member that owes a stage two quarters follows the others in its polls. So no credit stays behind by two
+//! quarters for ever, and numbers in use have two at least.
 //!
 //! Must not know: collectives.
 
@@ -21,21 +21,19 @@ use super::area;
 use super::audit::Audit;
 use super::team::Team;
 use crate::am::Am;
-use crate::barrier::grouping::Grouping;
+use crate::barrier::plan::Plan;
 use crate::sci::Adapter;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Those who are told the same credit.
+/// Those who are told the same credit: a stage of the plan.
 struct Group {
     tell: Arc<[u32]>,
-    /// Those for whom this member vouches besides itself.
-    hear: Box<[u32]>,
+    /// Those for whom this member vouches besides itself: the first so many that it hears.
+    vouches: usize,
     /// The number last told.
     credited: Cell<u32>,
-    /// How many quarters of the window that may at most stay behind what this member has retired itself.
-    quarters: u32,
 }
 
 /// The state of sequence numbers: handed out, usable, retired.
@@ -46,8 +44,10 @@ pub struct Book {
     retired: Cell<u32>,
     /// Bit i: number `retired` + 1 + i is retired too.
     ahead: Cell<u64>,
-    /// Whom this member tells. It hears all of them.
+    /// Whom this member tells.
     groups: SmallVec<[Group; 1]>,
+    /// Whom it hears, in the order of the stages.
+    hears: Box<[u32]>,
     /// The smallest number that a group was told last.
     credited: Cell<u32>,
     /// A thread is sending the others a credit now.
@@ -61,37 +61,21 @@ pub struct Book {
 }
 
 impl Book {
-    /// The book of member `me`. `hosts`: the members are on several.
-    pub fn new(me: usize, members: usize, window: u32, hosts: Option<&Grouping>) -> Book {
-        let group = |tell: Vec<u32>, hear: Vec<u32>, quarters| Group {
-            tell: tell.into(),
-            hear: hear.into(),
-            credited: Cell::new(0),
-            quarters,
-        };
-        let but_me = |list: &mut dyn Iterator<Item = u32>| list.filter(|m| *m as usize != me).collect::<Vec<u32>>();
-        let groups = match hosts {
-            None => smallvec![group(but_me(&mut (0..members as u32)), Vec::new(), 1)],
-            Some(hosts) => {
-                let here = hosts.of(hosts.host(me));
-                let near = but_me(&mut here.iter().copied());
-                if here[0] as usize != me {
-                    smallvec![group(near, Vec::new(), 1)]
-                } else {
-                    let far = but_me(&mut hosts.leaders());
-                    let mut groups = smallvec![group(far.clone(), near.clone(), 2)];
-                    if !near.is_empty() {
-                        groups.push(group(near, far, 3));
-                    }
-                    groups
-                }
+    /// The book of the member whose part of the team's plan this is.
+    pub fn new(window: u32, plan: &Plan) -> Book {
+        let (mut groups, mut hears) = (SmallVec::new(), Vec::new());
+        for stage in plan.stages() {
+            if !stage.tell.is_empty() {
+                groups.push(Group { tell: (*stage.tell).into(), vouches: hears.len(), credited: Cell::new(0) });
             }
-        };
+            hears.extend_from_slice(&stage.hear);
+        }
         Book {
             next: Cell::new(1),
             retired: Cell::new(0),
             ahead: Cell::new(0),
             groups,
+            hears: hears.into(),
             credited: Cell::new(0),
             is_sending: Cell::new(false),
             has_stopped: Cell::new(false),
@@ -123,7 +107,7 @@ impl<A: Adapter> Team<A> {
 
     #[cold]
     fn look_for_credit(&self, book: &Book, seq: u32) -> bool {
-        let heard = book.groups.iter().fold(book.retired.get(), |least, group| self.least(least, &group.tell));
+        let heard = self.least(book.retired.get(), &book.hears);
         book.usable.set(heard.wrapping_add(self.cells.window()));
         not_after(seq, book.usable.get())
     }
@@ -172,8 +156,7 @@ impl<A: Adapter> Team<A> {
     }
 
     fn is_behind(&self, book: &Book) -> bool {
-        let is_late =
-            |group: &Group| book.retired.get().wrapping_sub(group.credited.get()) >= group.quarters * self.quarter();
+        let is_late = |group: &Group| book.retired.get().wrapping_sub(group.credited.get()) >= 2 * self.quarter();
         !book.has_stopped.get() && book.groups.iter().any(is_late)
     }
 
@@ -186,6 +169,7 @@ impl<A: Adapter> Team<A> {
         })
     }
 
+    /// A power of two, as the window is.
     fn quarter(&self) -> u32 {
         (self.cells.window() / 4).max(1)
     }
@@ -215,7 +199,7 @@ impl<A: Adapter> Team<A> {
                 }
                 let own = self.creditable(book);
                 let due = |group: &Group| {
-                    let credit = self.least(own, &group.hear);
+                    let credit = self.least(own, &book.hears[..group.vouches]) & !(self.quarter() - 1);
                     (credit.wrapping_sub(group.credited.get()) >= self.quarter()).then_some(credit)
                 };
                 let (index, credit) = book.groups.iter().enumerate().find_map(|(i, group)| Some((i, due(group)?)))?;
@@ -243,19 +227,34 @@ fn not_after(a: u32, b: u32) -> bool {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::barrier::grouping::Grouping;
 
     #[test]
     fn numbers_compare_also_when_they_wrap() {
         assert!(not_after(u32::MAX, 3) && !not_after(3, u32::MAX) && not_after(7, 7));
     }
 
+    /// Whom a member tells, and for whom it vouches then.
+    fn groups(plan: &Plan) -> Vec<(Vec<u32>, Vec<u32>)> {
+        let book = Book::new(32, plan);
+        let group = |group: &Group| (group.tell.to_vec(), book.hears[..group.vouches].to_vec());
+        book.groups.iter().map(group).collect()
+    }
+
     #[test]
     fn leaders_vouch_for_their_hosts() {
         let hosts = Grouping::new(5, |m| [0, 0, 1, 1, 2][m]).unwrap();
-        let of =
-            |me| Book::new(me, 5, 32, Some(&hosts)).groups.into_iter().map(|g| (g.tell, g.hear)).collect::<Vec<_>>();
-        assert_eq!(of(0), [([2, 4].into(), [1].into()), ([1].into(), [2, 4].into())]);
-        assert_eq!(of(3), [([2].into(), [].into())]);
-        assert_eq!(of(4), [([0, 2].into(), [].into())]);
+        let of = |me| groups(&Plan::levels(me, &hosts));
+        assert_eq!(of(0), [(vec![2, 4], vec![1]), (vec![1], vec![1, 2, 4])]);
+        assert_eq!(of(3), [(vec![2], vec![])]);
+        assert_eq!(of(4), [(vec![0, 2], vec![])]);
+    }
+
+    #[test]
+    fn a_member_of_a_large_team_tells_few() {
+        assert_eq!(groups(&Plan::flat(2, 4)), [(vec![0, 1, 3], vec![])]);
+        let children = vec![29, 30, 31, 32];
+        assert_eq!(groups(&Plan::flat(7, 1024)), [(vec![1], children.clone()), (children, vec![29, 30, 31, 32, 1])]);
+        assert_eq!(groups(&Plan::flat(999, 1024)), [(vec![249], vec![])]);
     }
 }

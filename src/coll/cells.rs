@@ -30,6 +30,7 @@ use crate::am::library::COLL_STORE;
 use crate::am::region::LINE;
 use crate::am::source::{Args, Source};
 use crate::barrier::grouping::Grouping;
+use crate::barrier::read;
 use crate::base::error::Error;
 use crate::sci::{Adapter, LocalMap, RemoteInterrupt, RemoteMap, Words};
 use crate::sync::Ordering;
@@ -306,6 +307,28 @@ impl<A: Adapter> Cells<A> {
     pub fn arrival(&self, from: usize, parity: usize) -> u64 {
         // ORDERING: Acquire ↔ Release in `arrive`: after the wait, this node sees what the member stored before.
         self.local.word(self.base + self.block.barrier(parity, from)).load(Ordering::Acquire)
+    }
+
+    /// Writes our barrier cell at the first member, which all read, and wakes nobody.
+    pub fn post_arrival(&self, parity: usize, arrival: u64) {
+        let at = self.block.barrier(parity, self.me);
+        let map = if self.me == 0 { None } else { self.map_for(TracedOp::BarrierTell, 0, WORD) };
+        match map {
+            None => self.local.word(self.base + at).store(arrival, Ordering::Release), // ORDERING: as in `arrive`
+            Some(map) => {
+                map.barrier(); // rule 3
+                map.publish(self.paths[0].base + at, arrival);
+            }
+        }
+    }
+
+    /// The barrier cell that `from` has written at the first member.
+    pub fn posted_arrival(&self, from: usize, parity: usize) -> u64 {
+        let map = if self.me == 0 { None } else { self.connect(&self.paths[0]) };
+        match map {
+            None => self.arrival(from, parity),
+            Some(map) => read(map, self.paths[0].base + self.block.barrier(parity, from)),
+        }
     }
 
     /// Tells a member, in the word of this parity, in how many meetings this one has arrived.

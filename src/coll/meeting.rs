@@ -5,7 +5,7 @@
 //! a slow reader does not hold up the next store.
 //!
 //! In small teams on one host each member tells all others, in the cell of the count's parity; meeting `n` is over when all cells
-//! of its parity are at least `n`. Other teams have a [`Plan`]: large ones go in rounds, those on several hosts by levels. In a stage
+//! of its parity are at least `n`. Other teams have a [`Plan`]: large ones go in rounds or by a tree, those on several hosts by levels. In a stage
 //! of it a member tells the lowest count that it knows of: its own, and what it was told in the stages before. After the last
 //! stage that is the lowest count of the team. Such teams use the cells of one parity.
 //!
@@ -41,7 +41,7 @@ impl Meetings {
     pub fn new(me: usize, members: usize, hosts: Option<&Grouping>) -> Meetings {
         let plan = match hosts {
             Some(hosts) => Some(Plan::levels(me, hosts)),
-            None => (members > DIRECT_MEMBERS).then(|| Plan::rounds(me, members)),
+            None => (members > DIRECT_MEMBERS).then(|| Plan::narrow(me, members)),
         };
         let stages = plan.as_ref().map_or(0, |plan| plan.stages().len());
         Meetings {

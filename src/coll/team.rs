@@ -100,10 +100,15 @@ impl<A: Adapter> Team<A> {
     pub unsafe fn new(threaded: bool, debug: bool, cells: Cells<A>, images: Images, id: u64) -> Team<A> {
         let window = cells.window();
         let (me, members, hosts) = (cells.me(), cells.members(), cells.hosts());
-        let plan = hosts.as_ref().map_or_else(|| Plan::direct(me, members), |hosts| Plan::levels(me, hosts));
-        let meetings = Meetings::new(me, members, hosts.as_ref());
         let direct = hosts.is_none() && cells.maps(me);
-        let book = Book::new(me, members, window, hosts.as_ref());
+        let plan = match &hosts {
+            Some(hosts) => Plan::levels(me, hosts),
+            None if direct && Plan::needs_board(members) => Plan::board(me, members),
+            None => Plan::direct(me, members),
+        };
+        let meetings = Meetings::new(me, members, hosts.as_ref());
+        let credits = hosts.as_ref().map_or_else(|| Plan::flat(me, members), |hosts| Plan::levels(me, hosts));
+        let book = Book::new(window, &credits);
         Team {
             cells,
             images,
@@ -217,6 +222,18 @@ impl<A: Adapter> ArrivalCells for Members<'_, A> {
 
     fn arrival(&self, member: usize, parity: usize) -> u64 {
         self.0.cells.arrival(member, parity)
+    }
+
+    fn post(&self, parity: usize, word: u64) {
+        self.0.cells.post_arrival(parity, word);
+    }
+
+    fn posted(&self, member: usize, parity: usize) -> u64 {
+        self.0.cells.posted_arrival(member, parity)
+    }
+
+    fn wake(&self, member: usize) {
+        self.1.wake(self.0.cells.rank(member));
     }
 }
 

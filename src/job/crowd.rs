@@ -86,7 +86,8 @@ fn machine_of(cards: &[MachineCard], me: usize) -> (u32, u32) {
 /// cgroup's quota may cut it. Nodes that a launcher binds to one core each do not share it.
 pub(crate) fn cores(together: u32, own: u32) -> u32 {
     // A quota shows: fewer cores than our own mask has.
-    if own == 0 || wait::cores() < own { wait::cores() } else { together.max(own) }
+    let allowed = wait::cores();
+    if own == 0 || allowed < own { allowed } else { together.max(own) }
 }
 
 #[cfg(test)]

@@ -33,16 +33,16 @@ const PROGRAM_MEMORY: u64 = 2 << 20;
 /// environment or client; else the default) and the node's share of what all may have together. In whole pages, at
 /// least one.
 pub fn max_segment(asked: Option<u64>, nodes: u32) -> u64 {
-    max_segment_part(asked, nodes, nodes, false, |_| nodes)
+    max_segment_part(asked, nodes, nodes, &rooms::own(false), |_| nodes)
 }
 
-/// The same for one of the `locals` nodes that a job of `nodes` has on this host. `commits`: the memory is committed in attach;
-/// `sharers`: how many nodes of the job share the room with this id.
+/// The same for one of the `locals` nodes that a job of `nodes` has on this host. `rooms`: those of this process; `sharers`: how many nodes
+/// of the job share the room with this id.
 pub fn max_segment_part(
     asked: Option<u64>,
     locals: u32,
     nodes: u32,
-    commits: bool,
+    rooms: &[rooms::Room],
     sharers: impl Fn(u64) -> u32,
 ) -> u64 {
     let asked = asked.filter(|n| *n > 0).unwrap_or(DEFAULT_MAX);
@@ -51,7 +51,7 @@ pub fn max_segment_part(
     let half = address_space().map_or(0, |limit| limit.bytes / 2);
     let later = (u64::from(locals.saturating_sub(1)) * collective_region(nodes)).min(half);
     let space = left(address_space(), address_space_for(nodes) + later + PROGRAM_SPACE);
-    let rooms = rooms::own(commits).into_iter().map(|room| (room.limit.left(), sharers(room.id)));
+    let rooms = rooms.iter().map(|room| (room.limit.left(), sharers(room.id)));
     share(asked, [space, left(file_size(), file_for(locals, nodes))], locals, part(rooms, locals, nodes))
 }
 
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_is_offered_passes_the_check_before_it_is_committed_and_more_is_refused_with_the_room() {
-        let offered = max_segment_part(Some(u64::MAX), 2, 2, true, |_| 2);
+        let offered = max_segment_part(Some(u64::MAX), 2, 2, &rooms::own(true), |_| 2);
         assert!(check_room(|_| 2 * offered).is_ok(), "{offered}");
         let lack = check_room(|_| u64::MAX).unwrap_err();
         assert!(matches!(lack.error, SciError::NoMemory { need: u64::MAX, .. }) && lack.bytes == u64::MAX, "{lack:?}");

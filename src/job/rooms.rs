@@ -190,10 +190,17 @@ impl Sharers {
 
 /// Whether all nodes of a host have the same word, and no other host has it.
 fn is_one_each(hosts: &[u32], words: &[u64]) -> bool {
+    if are_equal(hosts) {
+        return are_equal(words); // one host, as usual
+    }
     let (mut word_of, mut host_of) = (HashMap::new(), HashMap::new());
     hosts.iter().zip(words).all(|(host, word)| {
         *word_of.entry(*host).or_insert(*word) == *word && *host_of.entry(*word).or_insert(*host) == *host
     })
+}
+
+fn are_equal<T: PartialEq>(list: &[T]) -> bool {
+    list.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 /// By id, who else is in the rooms of node `me`.

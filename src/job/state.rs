@@ -8,7 +8,7 @@ use super::killed::ThisHost;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::am::wait::Waiter;
+use crate::am::wait::{Waiter, is_crowded};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
@@ -202,8 +202,9 @@ impl Job {
         let (me, nodes) = (boot.rank(), boot.size());
         let rank =
             u16::try_from(me).map_err(|_| Error::resource(format_args!("{nodes} nodes; a job has 65,535 at most")))?;
+        let cpus = sys::usable_cpus();
         let near = Shm::join(memory.fd(), memory.fabric_offset() as u64, nodes, NodeId(rank))?;
-        near.set_membarrier(config.membarrier);
+        near.set_membarrier(config.membarrier && !is_crowded(memory.header().local_count(), cpus.len() as u32));
         let places = Arc::new(wiring::places(&memory, &config, client.everything));
         let hosts = network::join(&config, &memory, near, places.far_from(me))?;
         let adapter = timing::wrap(hosts, timing, &places, memory.header())?;
@@ -227,7 +228,6 @@ impl Job {
         let (collective_segment, collective) = create(&adapter, COLLECTIVE, area.bytes())?;
         let wish = Wish::new(&config, &client, places.locals, nodes)?;
         let [version, _, slots, ring] = layout.header();
-        let cpus = sys::usable_cpus();
         crowd::publish(&*boot, memory.header(), &cpus)?;
         let [segment, rooms] = wish.words();
         let card = [client.configuration, version, slots, ring, segment, rooms];
@@ -265,7 +265,7 @@ impl Job {
         let waiter = if is_sole { waiter.sole_thread() } else { waiter };
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let am = unsafe { Am::new(wiring, &config, &adapter, waiter) };
-        let plan = plan(&config, me, nodes, &places);
+        let plan = plan(&config, me, nodes, &places, adapter.properties().allows_shortcuts);
         // SAFETY: the client chose its thread mode at compile time and promises to keep to it (contract: core.md §5).
         let barrier = unsafe { Barrier::new(client.threaded, plan) };
         let rma = Rma::new(config.native, overlap(&config, &client, me, nodes, crowd.cores));
@@ -394,11 +394,10 @@ impl Job {
         Ok(coll)
     }
 
-    /// Polls carry on what was begun: the barrier, where this node leads its host, collectives, and what mail boxes owe.
+    /// Polls carry on what was begun: the barrier, where this node forwards others' arrivals, collectives, and what mail boxes owe.
     fn serve_background(&'static self) {
-        let leads = self.adapter.far().is_some();
         self.am.set_background(move || {
-            let barrier = leads && self.barrier.advance(&self.am);
+            let barrier = self.barrier.owes() && self.barrier.advance(&self.am);
             let coll = self.coll.get().is_some_and(|coll| coll.progress());
             barrier | coll | self.deck.get().is_some_and(|deck| deck.progress())
         });
@@ -446,10 +445,11 @@ fn library(
     library
 }
 
-/// Whom this node tells in the barrier.
-fn plan(config: &Config, me: u32, nodes: u32, places: &Places) -> Plan {
+/// Whom this node tells in the barrier. `reads`: nodes of this host can read each other's regions.
+fn plan(config: &Config, me: u32, nodes: u32, places: &Places, reads: bool) -> Plan {
     let plan = match Grouping::new(nodes as usize, |node| places.host(node as u32)) {
         Some(hosts) => Plan::levels(me as usize, &hosts),
+        None if reads && Plan::needs_board(nodes as usize) => Plan::board(me as usize, nodes as usize),
         None => Plan::direct(me as usize, nodes as usize),
     };
     if trace::is_wanted(config, me) { plan.with_later_stages_only() } else { plan }

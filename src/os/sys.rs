@@ -12,7 +12,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::net::SendFlags;
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::{CStr, CString, OsStr};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -297,6 +297,20 @@ pub fn own_descriptors(kept: &[RawFd]) -> io::Result<()> {
         first = end.saturating_add(1);
     }
     Ok(())
+}
+
+/// Closes all these descriptors: runs of numbers by one call each.
+pub fn close_all(descriptors: Vec<OwnedFd>) {
+    let mut numbers: Vec<RawFd> = descriptors.into_iter().map(OwnedFd::into_raw_fd).collect();
+    numbers.sort_unstable();
+    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+        // SAFETY: it closes descriptors that this function owns.
+        if unsafe { libc::syscall(libc::SYS_close_range, run[0], run[run.len() - 1], 0) } == 0 {
+            continue;
+        }
+        // SAFETY: as above. The kernel has no such call, or it is forbidden: then it has closed none of them.
+        run.iter().for_each(|fd| _ = unsafe { libc::close(*fd) });
+    }
 }
 
 /// Makes descriptor `target` (0, 1 or 2) a copy of `fd`.

@@ -87,11 +87,17 @@ fn split(hosts: &[u32], parts: u32) -> Vec<u32> {
 }
 
 /// The same, numbered from 0 in the order of first appearance.
-fn numbered<N: Eq + Hash>(names: impl IntoIterator<Item = N>) -> Vec<u32> {
+fn numbered<N: Copy + Eq + Hash>(names: impl IntoIterator<Item = N>) -> Vec<u32> {
     let mut seen: HashMap<N, u32> = HashMap::new();
-    let number = |name| {
-        let next = seen.len() as u32;
-        *seen.entry(name).or_insert(next)
+    let mut last = None; // mostly, a node is where the one before it is
+    let number = |name| match last {
+        Some((before, number)) if before == name => number,
+        _ => {
+            let next = seen.len() as u32;
+            let number = *seen.entry(name).or_insert(next);
+            last = Some((name, number));
+            number
+        }
     };
     names.into_iter().map(number).collect()
 }

@@ -108,6 +108,10 @@ impl Shm {
     pub fn agree_on_fences(&self, is_near: impl Fn(u32) -> bool) -> bool {
         let light = self.core.fabric.all_membarrier(is_near);
         self.core.senders_fence.store(!light, Ordering::Relaxed); // Relaxed: either value is right from now on
+        if !light {
+            // All senders fence, so this node need not interrupt them.
+            self.core.membarrier.store(false, Ordering::Relaxed); // Relaxed: senders fence from the beginning
+        }
         light
     }
 

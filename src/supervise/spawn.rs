@@ -39,6 +39,13 @@ pub struct Child {
     pub streams: [Option<PipeReader>; 2],
 }
 
+impl Child {
+    fn into_descriptors(self) -> impl Iterator<Item = OwnedFd> {
+        let streams = self.streams.into_iter().flatten().map(OwnedFd::from);
+        self.lifeline.map(OwnedFd::from).into_iter().chain([self.tie]).chain(streams)
+    }
+}
+
 /// The destination of a node's stdout and stderr.
 pub enum Streams {
     /// To the supervisor's own.
@@ -131,7 +138,9 @@ fn start(rank: u32, plan: &Plan<'_>, list: &mut Vec<Child>) -> io::Result<Option
     let pid = sys::fork()?;
     if pid == 0 {
         drop((life_write, ours, tie));
-        list.clear(); // closes the supervisor's ends for earlier nodes; while they are open, those do not see the supervisor die
+        // While the supervisor's ends for earlier nodes are open, those do not see the supervisor die. One call closes nearly all: one for each
+        // took a third of the processor time in which 1,024 nodes were started (0.5 of 1.7 seconds).
+        sys::close_all(std::mem::take(list).into_iter().flat_map(Child::into_descriptors).collect());
         let lifeline = become_node(rank == plan.stdin, supervisor, life_read, theirs);
         return lifeline.map(Some).or_else(|error| {
             log::error(format_args!("node {rank}: {error}"));

@@ -170,6 +170,28 @@ fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() 
     assert_eq!(interrupt.0.get(), Duration::from_micros(Rest::Short as u64), "the whole sleep, in two parts");
 }
 
+/// The longest sleep of a wait without end, of one of `nodes` nodes on two cores.
+fn longest_sleep(nodes: u32, rest: Rest) -> Duration {
+    let waiter = Waiter::new(nodes, nodes, 2, Some(0));
+    let sleep = |slept| {
+        let interrupt = Unseen(Cell::new(Duration::ZERO));
+        waiter.step(waiter.yields + slept, &interrupt, true, rest, |_| false);
+        interrupt.0.get()
+    };
+    (0..100).map(sleep).max().unwrap()
+}
+
+#[test]
+fn sleeps_of_many_nodes_on_a_core_grow_with_their_number() {
+    let longest = |nodes| longest_sleep(nodes, Rest::Short).as_micros() as u64;
+    assert_eq!([2, 16, 20].map(longest), [Rest::Short as u64; 3]);
+    assert_eq!([64, 256, 1024].map(longest), [32, 128, 512].map(|nodes| nodes * LOOK_US));
+    assert_eq!(longest_sleep(16, Rest::Long), Duration::from_micros(Rest::Long as u64));
+    assert!(!is_crowded(20, 2) && is_crowded(21, 2));
+    let yields = |nodes| Waiter::new(nodes, nodes, 2, None).yields;
+    assert_eq!([3, 64, 256, 4096].map(yields), [YIELDS_SHARED, YIELDS_SHARED, 10, 2]);
+}
+
 fn sleeps_after(mode: Mode, steps: u32) -> u32 {
     stop_the_clock(0);
     let waiter = Waiter::new(1, 1, 1, Some(10));

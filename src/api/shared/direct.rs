@@ -188,7 +188,7 @@ pub extern "C" fn gasnetc_AMPoll() -> c_int {
     gasneti_sci_poll()
 }
 
-/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond).
+/// One step of `GASNET_BLOCKUNTIL`: polls, then pauses, yields or sleeps (at most a millisecond, if few nodes share a core).
 ///
 /// `failed` is 0 in the first step of a wait, and later the value that the last step returned. It decides how the step
 /// waits.

@@ -26,6 +26,9 @@ const REACHED: Key = Key::new("reached");
 /// Key of how many bytes a node wants to commit, and then of whether its host has them.
 const ROOM: Key = Key::new("room");
 
+/// What a node has told as [`SEGMENT`].
+type Told = [u64; ways::WORDS];
+
 type Exchanged = (Option<Own>, Box<[PeerSegment<Host>]>, (bool, AccessCounts));
 
 impl Job {
@@ -208,13 +211,13 @@ impl Job {
         boot::put_words(&*self.boot, SEGMENT, &self.segment_words(base, len))?;
         self.boot.fence()?;
         let made = made?;
-        for node in 0..self.nodes {
-            if boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?[0] == FAILED as u64 {
-                return Err(Error::resource(format_args!("node {node} could not make its segment, and says why")));
-            }
+        let told = (0..self.nodes).map(|node| boot::get_words(&*self.boot, node, SEGMENT));
+        let told = told.collect::<Result<Vec<Told>, _>>()?;
+        if let Some(node) = told.iter().position(|words| words[0] == FAILED as u64) {
+            return Err(Error::resource(format_args!("node {node} could not make its segment, and says why")));
         }
         let mut ways = AccessCounts::default();
-        let connected = (0..self.nodes).map(|p| self.connect_segment(p, base, len, &mut ways));
+        let connected = (0..).zip(told).map(|(node, told)| self.connect_segment(node, told, (base, len), &mut ways));
         let connected = connected.collect::<Result<Box<[_]>, Error>>();
         let is_reached = |(p, segment): (usize, &PeerSegment<Host>)| {
             let is_peer = p as u32 != self.rank && !self.adapter.is_far(NodeId(p as u16));
@@ -294,15 +297,15 @@ impl Job {
     fn connect_segment(
         &self,
         node: u32,
-        own_base: usize,
-        own_len: usize,
+        told: Told,
+        (own_base, own_len): (usize, usize),
         ways: &mut AccessCounts,
     ) -> Result<PeerSegment<Host>, Error> {
         if node == self.rank {
             // The values do not come from the bulletin, because other nodes can write that too.
             return Ok(PeerSegment::unmapped(own_base, own_len, true, Way::Own));
         }
-        let [base, len, card @ ..] = boot::get_words::<{ ways::WORDS }>(&*self.boot, node, SEGMENT)?;
+        let [base, len, card @ ..] = told;
         let (base, len) = (base as usize, len as usize);
         let is_hidden = self.hides(node);
         if len == 0 {

@@ -180,7 +180,7 @@ impl Wish {
 
     // `sharers`: how many nodes share the room with this id.
     fn largest(&self, sharers: impl Fn(u64) -> u32) -> u64 {
-        limits::max_segment_part(self.asked, self.locals, self.nodes, self.commits, sharers)
+        limits::max_segment_part(self.asked, self.locals, self.nodes, &self.rooms, sharers)
     }
 
     /// This node's last words of its card, as long as all nodes of its host share what it has.
