@@ -35,7 +35,7 @@ const AFTER_LOSS: f64 = 0.7;
 const AFTER_CHANCE: f64 = 0.98;
 /// So many packets of an episode may be lost by chance, and one more for each so many of the window.
 const FEW: u32 = 2;
-const FEW_OF: u32 = 32;
+const FEW_OF: u32 = 12;
 /// What a window grows by in a round trip at least: as fast as TCP's whose window is halved (RFC 5348's equation with [`AFTER_LOSS`]).
 const GROWTH: f64 = 0.53;
 /// The same while there is no queue.
@@ -299,8 +299,10 @@ mod tests {
         assert_eq!(window.window(), 98);
         window.acknowledged(0, 2, &space);
         assert_eq!(window.window(), 100, "it still doubles");
+        window.lost(5, false, false);
+        assert_eq!(window.window(), 100, "the tenth of an episode");
         window.lost(1, false, false);
-        assert_eq!(window.window(), 70, "the sixth of an episode");
+        assert_eq!(window.window(), 70, "the eleventh");
         window.lost(50, false, false);
         assert_eq!(window.window(), 70, "once in an episode");
     }

@@ -56,10 +56,16 @@ impl Spread {
     }
 }
 
-/// Packets that may join those that wait in this host, where `waiting` do, if `flying` are under way for the time `trip`. `None`: any.
-pub fn room_in_host(waiting: impl FnOnce() -> u32, flying: u32, trip: u64) -> Option<u32> {
-    let most = || (u64::from(flying) * IN_HOST / trip.max(IN_HOST / 2)) as u32;
-    (trip > SHORT).then(|| most().max(FEW as u32).saturating_sub(waiting()))
+/// How many of `new` packets may join those that wait in this host, where `waiting` do at most, if `flying` are under way for the time
+/// `trip`. `None`: all. No more wait there than are under way, so where a round trip is short nobody need count them: one call of the
+/// system less in each flight of packets.
+pub fn room_in_host(waiting: impl FnOnce() -> u32, flying: u32, new: u32, trip: u64) -> Option<u32> {
+    if trip <= SHORT || new == 0 {
+        return None;
+    }
+    let most = ((u64::from(flying) * IN_HOST / trip.max(IN_HOST / 2)) as u32).max(FEW as u32);
+    let room = || most.saturating_sub(waiting().min(flying));
+    if most >= flying + new { None } else { Some(room()).filter(|room| *room < new) }
 }
 
 #[cfg(test)]
@@ -95,9 +101,13 @@ mod tests {
 
     #[test]
     fn few_packets_wait_in_this_host() {
-        let room = |waiting| room_in_host(|| waiting, 100, 10_000);
-        assert_eq!([0, 15, 30, 90].map(room), [30, 15, 0, 0].map(Some));
-        assert_eq!(room_in_host(|| 50, 100, 400), Some(150), "a queue that is short becomes longer");
-        assert_eq!(room_in_host(|| unreachable!("nobody asks the system"), 100, SHORT), None);
+        let room = |waiting| room_in_host(|| waiting, 100, 40, 10_000);
+        assert_eq!([0, 15, 30, 90].map(room), [Some(30), Some(15), Some(0), Some(0)]);
+        assert_eq!(room_in_host(|| 10, 100, 15, 10_000), None, "there is room for all");
+        assert_eq!(room_in_host(|| 50, 100, 200, 400), Some(150), "a queue that is short becomes longer");
+        assert_eq!(room_in_host(|| 5_000, 100, 200, 400), Some(100), "what others have there is not counted");
+        for (new, trip) in [(1_000, SHORT), (100, 400), (100, 1_500), (0, 10_000)] {
+            assert_eq!(room_in_host(|| unreachable!("nobody asks the system"), 100, new, trip), None);
+        }
     }
 }

@@ -82,6 +82,13 @@ fn a_hundredth_that_is_lost_by_chance_costs_little_and_the_seed_most() {
 }
 
 #[test]
+fn a_twentieth_that_is_lost_by_chance_leaves_half() {
+    let packets = |loss| Shared::new(Mode::NORMAL, 1, loss, (20, 5_000)).run(1_000_000)[0];
+    let (whole, lossy) = (packets(0), packets(5));
+    assert!(lossy * 2 > whole, "{lossy} of {whole}");
+}
+
+#[test]
 fn one_packet_that_is_missing_does_not_stop_a_short_window() {
     for window in [16, 64] {
         let packets = |loss| Shared::with_window(Mode::NORMAL, window, 1, loss, (20, 5_000)).run(400_000)[0];
