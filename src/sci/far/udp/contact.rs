@@ -72,7 +72,7 @@ impl Udp {
         let is_of_family = |socket: &UdpSocket| socket.local_addr().is_ok_and(|at| at.is_ipv4() == way.to.is_ipv4());
         let socket = self.sockets.iter().position(is_from).or_else(|| self.sockets.iter().position(is_of_family));
         self.disconnect(peer);
-        peer.path = socket.map(|socket| Path { socket, direct: None, at: way.to });
+        peer.path = socket.map(|socket| Path::new(socket, way.to));
         (peer.attempts, peer.tried) = (peer.attempts + 1, now);
     }
 

@@ -12,7 +12,7 @@
 //! Must not know: what a datagram says.
 
 use super::Udp;
-use super::peer::Peer;
+use super::peer::{Lately, Peer};
 use crate::os::udp::{self, Came};
 use crate::os::{net::Epoll, sys};
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
@@ -147,6 +147,7 @@ impl Udp {
     /// A peer needs none any more.
     pub(super) fn disconnect(&self, peer: &mut Peer) {
         peer.sendings = 0;
+        peer.path.iter_mut().for_each(|path| path.lately = Lately::default());
         if let Some(number) = peer.path.as_mut().and_then(|path| path.direct.take()) {
             self.direct[usize::from(number)].users.store(0, Ordering::Relaxed); // Relaxed: as in `connect`
         }

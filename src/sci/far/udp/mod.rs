@@ -54,7 +54,7 @@ mod tests;
 mod tests_of_wire;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
+use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter, enter_within};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -101,6 +101,8 @@ pub struct Udp {
     is_protected: AtomicBool,
     card: Card,
     sockets: Vec<UdpSocket>,
+    /// Bytes that each of them was given for peers without a socket of their own.
+    given: Vec<AtomicU64>,
     /// Beside each of them, one for questions how long datagrams may be. Nothing comes there.
     uncut: Vec<UdpSocket>,
     direct: [Direct; DIRECT],
@@ -151,6 +153,7 @@ impl Udp {
             mode,
             is_protected: AtomicBool::new(false),
             card,
+            given: sockets.iter().map(|_| AtomicU64::new(0)).collect(),
             sockets,
             uncut,
             direct: Default::default(),
@@ -219,7 +222,7 @@ impl Udp {
     /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
     fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
         match self.is_leaving.load(Ordering::Relaxed) {
-            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
+            true => enter_within(lock, time), // Relaxed, above: this thread has set it, or does not need to know yet
             false => Some(lock.lock()),
         }
     }

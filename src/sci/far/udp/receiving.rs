@@ -128,7 +128,7 @@ impl Udp {
             let is_good = peer.link.pipe().refused() == refused && peer.link.pipe().is_met();
             if !is_there && is_good && book.has(rank, from) {
                 self.disconnect(peer);
-                peer.path = Some(Path { socket, direct: None, at: from });
+                peer.path = Some(Path::new(socket, from));
                 peer.is_sure = peer.link.pipe().is_open();
             }
         }

@@ -17,8 +17,7 @@ impl Udp {
     /// All datagrams that go now (rule 2). The caller has the link locked, so no packet leaves it before its bytes have gone.
     pub(super) fn send(&self, peer: &mut Peer, now: u64) {
         let Peer { link, path: Some(path), refusal, .. } = peer else { return };
-        // Bytes of a socket that have not left this host; a peer without one of its own shares it with others.
-        link.pipe().begin(now, || net::unacknowledged(self.socket_of(path.socket, path).0.as_fd()));
+        link.pipe().begin(now, || self.in_host(path));
         let Some(mut datagram) = link.pipe().next(now) else { return };
         // Who finds them locked makes another one: who leaves waits for nobody.
         let mut batch = self.batches.try_lock().and_then(|mut batches| batches.pop()).unwrap_or_default();
@@ -44,6 +43,16 @@ impl Udp {
         self.count(peer);
     }
 
+    /// Bytes for a peer that have not left this host.
+    fn in_host(&self, path: &mut Path) -> usize {
+        let (socket, is_direct) = self.socket_of(path.socket, path);
+        let all = net::unacknowledged(socket.as_fd());
+        match self.given.get(path.socket).filter(|_| !is_direct) {
+            Some(given) => path.lately.among(given.load(Ordering::Relaxed), all), // Relaxed: a count, of which the last bytes may be missing
+            None => all,
+        }
+    }
+
     /// What goes from there goes by this socket. True: it is the peer's own, and connected.
     fn socket_of(&self, from: usize, path: &Path) -> (&UdpSocket, bool) {
         let direct =
@@ -57,7 +66,7 @@ impl Udp {
     }
 
     /// Sends a batch, with the faults that are wanted. It is empty afterwards. `refusal`: why the system did not take it, if it did not.
-    fn put_out(&self, from: usize, path: &Path, batch: &mut Batch, refusal: &mut Option<io::Error>, now: u64) {
+    fn put_out(&self, from: usize, path: &mut Path, batch: &mut Batch, refusal: &mut Option<io::Error>, now: u64) {
         if batch.count == 0 {
             return;
         }
@@ -77,8 +86,12 @@ impl Udp {
         batch.clear();
     }
 
-    fn put_out_all(&self, from: usize, path: &Path, batch: &Batch) -> io::Result<()> {
+    fn put_out_all(&self, from: usize, path: &mut Path, batch: &Batch) -> io::Result<()> {
         let (socket, is_direct) = self.socket_of(from, path);
+        if let Some(given) = self.given.get(from).filter(|_| !is_direct) {
+            let before = given.fetch_add(batch.len as u64, Ordering::Relaxed); // Relaxed: a count
+            path.lately.add(before + batch.len as u64, batch.len);
+        }
         let there = (!is_direct).then(|| SockAddr::from(path.at));
         let to = there.as_ref();
         let segment = (batch.count > 1).then_some(batch.each as u16);
