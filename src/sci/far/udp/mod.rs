@@ -54,7 +54,7 @@ mod tests;
 mod tests_of_wire;
 
 use super::seal::CIPHER;
-use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter, enter_within};
+use super::wire::{Area, Counter, Done, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
@@ -222,7 +222,7 @@ impl Udp {
     /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
     fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
         match self.is_leaving.load(Ordering::Relaxed) {
-            true => enter_within(lock, time), // Relaxed, above: this thread has set it, or does not need to know yet
+            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
             false => Some(lock.lock()),
         }
     }
