@@ -48,6 +48,7 @@ static void member(void *arg) {
   meet(words, MEMBERS);
   EXPECT(OK, SCIPrepareSegment(s, 0, SCI_FLAG_BROADCAST, &e));
   EXPECT(OK, SCISetSegmentAvailable(s, 0, 0, &e));
+  meet(words, MEMBERS); /* who connects finds all of them */
   in = (volatile int *)SCIMapLocalSegment(s, &mine, 0, GROUP_BYTES, NULL, 0, &e);
   r = connected(sd, DIS_BROADCAST_NODEID_GROUP_ALL, 3, SCI_FLAG_BROADCAST);
   out = (volatile int *)SCIMapRemoteSegment(r, &all, 0, GROUP_BYTES, NULL, SCI_FLAG_BROADCAST, &e);
@@ -87,6 +88,18 @@ static void member(void *arg) {
   }
   meet(words + 11, MEMBERS);
   CHECK(in[300] == 77);
+  {
+    /* Each of the four members has connected once, the late one not; the one that was killed has gone. */
+    int came = 0, went = 0;
+    while (came < MEMBERS || went < 1) {
+      sci_segment_cb_reason_t reason = SCIWaitForLocalSegmentEvent(s, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e);
+      CHECK(e == SCI_ERR_OK);
+      came += reason == SCI_CB_CONNECT, went += reason == SCI_CB_DISCONNECT;
+    }
+    CHECK(came == MEMBERS && went == 1);
+    EXPECT(TIMEOUT, SCIWaitForLocalSegmentEvent(s, NULL, NULL, 0, 0, &e));
+    meet(words + 10, MEMBERS - 1); /* before one of them leaves */
+  }
   /* Nobody has heard of a loss: the group is there as long as one member is. */
   EXPECT(TIMEOUT, SCIWaitForRemoteSegmentEvent(r, &e, 0, 0, &e));
   SCITerminate();

@@ -71,7 +71,7 @@ static void faults(void *arg) {
     } while (status != SCI_SEQ_OK);
     for (k = 0; k < 16; k++) CHECK(in[k] == i * 16 + k);
   }
-  CHECK(retried > 100 && pending > 10);
+  CHECK(retried > 100 && pending > 100);
   for (i = 1; i <= 100; i++) { /* ERROR_CHECK repeats by itself */
     EXPECT(OK, SCIMemCpy(q, &i, map, 64, 4, SCI_FLAG_ERROR_CHECK, &e));
     CHECK(in[16] == i);

@@ -142,7 +142,7 @@ void SCIShareSegment(sci_local_segment_t segment, unsigned int flags, sci_error_
 void SCIAttachLocalSegment(sci_desc_t sd, sci_local_segment_t *segment, unsigned int segmentId, size_t *size,
     sci_cb_local_segment_t callback, void *callbackArg, unsigned int flags, sci_error_t *error);
 void SCIRegisterSegmentMemory(void *address, size_t size, sci_local_segment_t segment, unsigned int flags, sci_error_t *error);
-void SCIAttachPhysicalMemory(unsigned long long ioaddress, void *address, unsigned int busNo, size_t size, sci_local_segment_t segment,
+void SCIAttachPhysicalMemory(sisci_u64_t ioaddress, void *address, unsigned int busNo, size_t size, sci_local_segment_t segment,
     unsigned int flags, sci_error_t *error);
 sci_segment_cb_reason_t SCIWaitForLocalSegmentEvent(sci_local_segment_t segment, unsigned int *sourceNodeId, unsigned int *localAdapterNo,
     unsigned int timeout, unsigned int flags, sci_error_t *error);
@@ -163,7 +163,7 @@ void *SCIMapLocalSegment(sci_local_segment_t segment, sci_map_t *map, size_t off
     sci_error_t *error);
 void SCIUnmapSegment(sci_map_t map, unsigned int flags, sci_error_t *error);
 volatile void *SCIGetMapPointer(sci_map_t map);
-unsigned long long SCIGetMapPhysAddr(sci_map_t map);
+sisci_u64_t SCIGetMapPhysAddr(sci_map_t map);
 
 /* Copies, barriers, sequences */
 void SCIMemCpy(sci_sequence_t sequence, void *memAddr, sci_map_t remoteMap, size_t remoteOffset, size_t size, unsigned int flags,
@@ -248,7 +248,7 @@ void SCISetLocalCSR(sci_desc_t sd, unsigned int localAdapterNo, unsigned int CSR
     sci_error_t *error);
 void SCIConnectSCISpace(sci_desc_t sd, unsigned int localAdapterNo, sci_remote_segment_t *segment, sci_address_t address, unsigned int size,
     unsigned int flags, sci_error_t *error);
-void SCIphDmaEnqueue(sci_dma_queue_t queue, unsigned int size, unsigned long long localBusAddr, unsigned int remote_nodeid,
+void SCIphDmaEnqueue(sci_dma_queue_t queue, unsigned int size, sisci_u64_t localBusAddr, unsigned int remote_nodeid,
     unsigned int remote_highaddr, unsigned int remote_lowaddr, unsigned int flags, sci_error_t *error);
 sci_dma_queue_state_t SCIphDmaStart(sci_dma_queue_t queue, sci_cb_dma_t callback, void *callbackArg, unsigned int flags,
     sci_error_t *error);
@@ -263,7 +263,7 @@ void SCIUnregisterPCIeRequester(sci_desc_t sd, unsigned int localAdapterNo, unsi
 
 #ifdef SISCI_API_V1
 /* Version 1 has sizes and bus addresses of 32 bits where the library writes 64. */
-static inline void sisci_v1_attach_local_segment(sci_desc_t sd, sci_local_segment_t *segment, unsigned int segmentId, unsigned int *size,
+static __inline__ void sisci_v1_attach_local_segment(sci_desc_t sd, sci_local_segment_t *segment, unsigned int segmentId, unsigned int *size,
                                                  sci_cb_local_segment_t callback, void *callbackArg, unsigned int flags,
                                                  sci_error_t *error) {
   size_t wide = 0;
@@ -271,11 +271,11 @@ static inline void sisci_v1_attach_local_segment(sci_desc_t sd, sci_local_segmen
   if (size != NULL) *size = (unsigned int)wide;
 }
 
-static inline void sisci_v1_query(unsigned int command, void *data, unsigned int flags, sci_error_t *error) {
+static __inline__ void sisci_v1_query(unsigned int command, void *data, unsigned int flags, sci_error_t *error) {
   struct {
     void *handle;
     unsigned int subcommand;
-    unsigned long long data;
+    sisci_u64_t data;
   } wide;
   sci_query_map_t *narrow = (sci_query_map_t *)data;
   if (data == NULL || (command != SCI_Q_MAP && command != SCI_Q_LOCAL_SEGMENT && command != SCI_Q_REMOTE_SEGMENT)) {

@@ -4,12 +4,7 @@
 #define SISCI_DEMOLIB_H
 
 #include "sisci_api.h"
-
-#ifdef __GNUC__
-#define SISCI_HELPER __attribute__((__unused__)) static inline
-#else
-#define SISCI_HELPER static inline
-#endif
+#include "testlib.h" /* SISCI_HELPER */
 
 #ifndef SISCI_NO_GetLocalNodeId
 /* The node id of an adapter. */

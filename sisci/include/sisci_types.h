@@ -71,10 +71,17 @@ typedef struct {
   unsigned int offsLo;
 } sci_address_t;
 
+/* What the library has, whatever the program was written for. */
+#ifdef __GNUC__
+__extension__ typedef unsigned long long sisci_u64_t;
+#else
+typedef unsigned long long sisci_u64_t;
+#endif
+
 #ifdef SISCI_API_V1
 typedef unsigned int sci_ioaddr_t;
 #else
-typedef unsigned long long sci_ioaddr_t;
+typedef sisci_u64_t sci_ioaddr_t;
 #endif
 
 typedef unsigned int sci_dma_type_t;
@@ -131,7 +138,7 @@ typedef struct {
 #ifdef SISCI_API_V1
   unsigned int data;
 #else
-  unsigned long long data;
+  sci_ioaddr_t data;
 #endif
 } sci_query_map_t;
 

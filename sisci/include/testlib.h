@@ -3,40 +3,49 @@
 #ifndef TESTLIB_H
 #define TESTLIB_H
 
-#include <time.h>
-
-/* Without POSIX's names (-std=c99) there are no clocks here either. */
-#if defined(CLOCK_MONOTONIC)
-
-typedef struct timespec timer_start_t;
+#include <stddef.h>
 
 #ifdef __GNUC__
-#define SISCI_MAYBE_UNUSED __attribute__((__unused__))
+#define SISCI_HELPER __attribute__((__unused__)) static __inline__
 #else
-#define SISCI_MAYBE_UNUSED
+#define SISCI_HELPER static inline
+#endif
+
+typedef struct {
+  long seconds;
+  long nanoseconds;
+} timer_start_t;
+
+/* The system's clock and sleep. The names of <time.h> are not there under -std=c99; a timespec of 64-bit systems is two longs. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern int sisci_clock_gettime(int clock, timer_start_t *now) __asm__("clock_gettime");
+extern int sisci_nanosleep(const timer_start_t *time, timer_start_t *rest) __asm__("nanosleep");
+#ifdef __cplusplus
+}
 #endif
 
 #ifndef SISCI_NO_StartTimer
-SISCI_MAYBE_UNUSED static inline void StartTimer(timer_start_t *timer_start) { clock_gettime(CLOCK_MONOTONIC, timer_start); }
+SISCI_HELPER void StartTimer(timer_start_t *timer_start) { sisci_clock_gettime(1, timer_start); }
 #endif
 
 #ifndef SISCI_NO_StopTimer
 /* Microseconds since StartTimer. */
-SISCI_MAYBE_UNUSED static inline double StopTimer(timer_start_t timer_start) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)(now.tv_sec - timer_start.tv_sec) * 1e6 + (double)(now.tv_nsec - timer_start.tv_nsec) / 1e3;
+SISCI_HELPER double StopTimer(timer_start_t timer_start) {
+  timer_start_t now;
+  sisci_clock_gettime(1, &now);
+  return (double)(now.seconds - timer_start.seconds) * 1e6 + (double)(now.nanoseconds - timer_start.nanoseconds) / 1e3;
 }
 #endif
 
 #ifndef SISCI_NO_SleepMilliseconds
-SISCI_MAYBE_UNUSED static inline void SleepMilliseconds(int milliseconds) {
-  struct timespec rest;
-  rest.tv_sec = milliseconds / 1000;
-  rest.tv_nsec = (long)(milliseconds % 1000) * 1000000L;
-  nanosleep(&rest, NULL);
+SISCI_HELPER void SleepMilliseconds(int milliseconds) {
+  timer_start_t time;
+  time.seconds = milliseconds / 1000;
+  time.nanoseconds = (long)(milliseconds % 1000) * 1000000L;
+  sisci_nanosleep(&time, NULL);
 }
 #endif
 
-#endif
 #endif

@@ -128,6 +128,11 @@ fn directory(of: &impl Fn(&str) -> Option<String>) -> Result<Option<PathBuf>, St
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o077 != 0 {
         return Err(format!("SISCI_DIR={} has to be a directory of your own with mode 0700", path.display()));
     }
+    let path = path.canonicalize().map_err(|error| format!("SISCI_DIR={}: {error}", path.display()))?;
+    // The longest name below it is "65535.dint.4294967295"; a socket's path has 107 bytes.
+    if path.as_os_str().len() > 107 - 22 {
+        return Err(format!("SISCI_DIR={} is too long: at most 85 bytes", path.display()));
+    }
     Ok(Some(path))
 }
 

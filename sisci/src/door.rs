@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
@@ -36,10 +36,8 @@ pub trait Host: Send + Sync {
 /// A socket that listens.
 pub struct Door {
     host: Weak<dyn Host>,
-    /// The socket; other processes may have it as well.
-    pub socket: OwnedFd,
-    /// Given back after the socket is closed.
-    _name: Bound,
+    /// The socket, which other processes may have as well, and its name, given back after it; nothing once the door is closed for good.
+    socket: RwLock<Option<(OwnedFd, Bound)>>,
     /// For whom it is.
     pub whom: For,
     ticket: OnceLock<Ticket>,
@@ -48,26 +46,40 @@ pub struct Door {
 impl Door {
     /// A door that is not open yet: who comes waits before it.
     pub fn new(host: Weak<dyn Host>, socket: OwnedFd, name: Name, whom: For) -> Arc<Door> {
-        Arc::new(Door { host, socket, _name: Bound(name), whom, ticket: OnceLock::new() })
+        Arc::new(Door { host, socket: RwLock::new(Some((socket, Bound(name)))), whom, ticket: OnceLock::new() })
     }
 
     /// From now on who comes is let in.
-    pub fn open(self: &Arc<Self>) -> rustix::io::Result<()> {
-        service::watch(&self.socket, self.clone(), &self.ticket)
+    pub fn open(self: &Arc<Self>) -> Result {
+        keep_spare();
+        let place = self.socket.read();
+        let (socket, _) = place.as_ref().ok_or(Error::NoSuchSegment)?;
+        Ok(service::watch(socket, self.clone(), &self.ticket)?)
     }
 
-    /// No longer.
+    /// The socket, for another process that shall listen at it as well.
+    pub fn copy(&self) -> Result<OwnedFd> {
+        let place = self.socket.read();
+        let (socket, _) = place.as_ref().ok_or(Error::NoSuchSegment)?;
+        socket.try_clone().map_err(|_| Error::NoSpc)
+    }
+
+    /// Closes the door. When this returns, the name is free, although the service may still hold the door.
     pub fn close(&self) {
+        let Some((socket, name)) = self.socket.write().take() else { return };
         if let Some(&ticket) = self.ticket.get() {
-            service::forget(&self.socket, ticket);
+            service::forget(&socket, ticket);
         }
+        drop(socket);
+        drop(name);
     }
 }
 
 impl Watch for Door {
     fn ready(self: Arc<Self>) {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let Ok(socket) = enough(|| accept_with(&self.socket, flags)) else { return };
+        let place = self.socket.read();
+        let Some(socket) = place.as_ref().and_then(|(socket, _)| accept(socket)) else { return };
+        drop(place);
         let is_own = sockopt::socket_peercred(&socket).is_ok_and(|peer| peer.uid == rustix::process::geteuid());
         if !is_own {
             let _ = refusal(Error::ConnectionRefused).send(&socket, &[]);
@@ -77,6 +89,34 @@ impl Watch for Door {
             Guest { host: self.host.clone(), socket, whom: self.whom, ticket: OnceLock::new(), peer: OnceLock::new() };
         Arc::new(guest).watch();
     }
+}
+
+/// A descriptor to give up when there is no other: without one, who comes could not even be sent away, and would wait for ever.
+static SPARE: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Makes the spare descriptor, unless it is there.
+fn keep_spare() {
+    let mut spare = SPARE.lock();
+    if spare.is_none() {
+        *spare = std::fs::File::open("/dev/null").ok().map(OwnedFd::from);
+    }
+}
+
+/// Lets the next one in. If there is no descriptor for it, its connection is closed, which it takes for NO_SUCH_SEGMENT.
+fn accept(socket: &OwnedFd) -> Option<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    match enough(|| accept_with(socket, flags)) {
+        Ok(guest) => return Some(guest),
+        Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {}
+        Err(_) => return None,
+    }
+    *SPARE.lock() = None;
+    if accept_with(socket, flags).is_err() {
+        // The listener stays readable: no core for that.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    keep_spare();
+    None
 }
 
 /// Who has come through a door.

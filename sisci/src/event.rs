@@ -92,10 +92,15 @@ impl Events {
         }
     }
 
-    /// The segment is gone: ends waits, waits for the callback.
-    pub fn close(&self) {
+    /// The segment is going: ends waits.
+    pub fn cancel(&self) {
         self.state.lock().1 = true;
         self.changed.notify_all();
+    }
+
+    /// The segment is gone: ends waits, waits for the callback.
+    pub fn close(&self) {
+        self.cancel();
         if let Some((_, caller)) = &self.callback {
             caller.finish();
         }

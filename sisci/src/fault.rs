@@ -1,8 +1,8 @@
 //! Faults that SISCI_FAULT asks for, so that a program's ways of trying again can be tested.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::config;
+use crate::config::{self, Fault};
 use crate::error::{Error, Result};
 
 /// `sci_sequence_status_t`
@@ -21,39 +21,60 @@ pub enum Status {
 
 /// Sequence checks so far.
 static CHECKS: AtomicU32 = AtomicU32::new(0);
+/// Copies by SCIMemCpy so far.
+static COPIES: AtomicU32 = AtomicU32::new(0);
 /// Connects so far.
 static CONNECTS: AtomicU32 = AtomicU32::new(0);
+/// There was a copy since the last check: what is lost then is a copy.
+static HAS_COPIED: AtomicBool = AtomicBool::new(false);
 
 /// Whether `turn` is one of every `every`.
 fn is_due(turn: u32, every: u32) -> bool {
     every != 0 && turn.is_multiple_of(every)
 }
 
-/// What the next check of a sequence finds, apart from what is really so.
-pub fn check() -> Status {
-    let Some(fault) = config::get().map(|config| config.fault) else { return Status::Ok };
-    if fault == config::Fault::default() {
-        return Status::Ok;
-    }
+/// The faults that are asked for.
+fn asked() -> Fault {
+    config::get().map(|config| config.fault).unwrap_or_default()
+}
+
+/// Whether the next copy is lost.
+pub fn copy() -> bool {
+    HAS_COPIED.store(true, Ordering::Relaxed);
+    // Ordering: a counter.
+    is_due(COPIES.fetch_add(1, Ordering::Relaxed) + 1, asked().retriable)
+}
+
+/// What the next check of a sequence finds, whose copies were lost or not. A program that only stores is told to repeat without a loss, since
+/// stores cannot be taken back.
+pub fn check(has_lost: bool) -> Status {
+    let fault = asked();
     // Ordering: a counter.
     let turn = CHECKS.fetch_add(1, Ordering::Relaxed) + 1;
     match () {
         () if fault.dead != 0 && turn >= fault.dead => Status::NotRetriable,
-        () if is_due(turn, fault.retriable) => Status::Retriable,
         () if is_due(turn, fault.pending) => Status::Pending,
+        () if HAS_COPIED.swap(false, Ordering::Relaxed) => {
+            if has_lost {
+                Status::Retriable
+            } else {
+                Status::Ok
+            }
+        }
+        () if has_lost || is_due(turn, fault.retriable) => Status::Retriable,
         () => Status::Ok,
     }
 }
 
 /// Whether all checks say NOT_RETRIABLE from now on.
 pub fn is_dead() -> bool {
-    let dead = config::get().map_or(0, |config| config.fault.dead);
+    let dead = asked().dead;
     dead != 0 && CHECKS.load(Ordering::Relaxed) >= dead
 }
 
 /// Whether the next connect is refused.
 pub fn connect() -> Result {
-    let every = config::get().map_or(0, |config| config.fault.connect);
+    let every = asked().connect;
     // Ordering: a counter.
     if every != 0 && is_due(CONNECTS.fetch_add(1, Ordering::Relaxed) + 1, every) {
         Err(Error::ConnectionRefused)

@@ -79,6 +79,8 @@ pub struct Slot {
     pub segment: AtomicUsize,
     /// Of a remote segment or interrupt: nobody is there any more.
     pub broken: AtomicBool,
+    /// Of a segment: a copy to it was lost since the last check (SISCI_FAULT).
+    pub has_lost: AtomicBool,
     /// What stands here.
     object: RwLock<Option<Arc<dyn Any + Send + Sync>>>,
 }
@@ -92,6 +94,7 @@ impl Slot {
             size: AtomicUsize::new(0),
             segment: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            has_lost: AtomicBool::new(false),
             object: RwLock::new(None),
         }
     }
@@ -216,6 +219,7 @@ pub fn reserve(kind: Kind) -> Result<Reserved> {
     slot.size.store(0, Ordering::Relaxed);
     slot.segment.store(0, Ordering::Relaxed);
     slot.broken.store(false, Ordering::Relaxed);
+    slot.has_lost.store(false, Ordering::Relaxed);
     Ok(Reserved { place, handle: (used << PLACE_BITS | place) << KIND_BITS | kind as usize, filled: false })
 }
 

@@ -59,7 +59,9 @@ impl Cell {
             // Ordering: Release; who takes it sees what this thread stored before.
             self.count.fetch_or(1, Ordering::Release);
         } else {
-            self.count.fetch_add(1, Ordering::Release);
+            // Not above what a counter can hold: the bit of a removed interrupt stays what it is.
+            let more = |count: u32| ((count & !GONE) < GONE - 1).then_some(count + 1);
+            let _ = self.count.fetch_update(Ordering::Release, Ordering::Relaxed, more);
         }
         // Ordering: SeqCst, against that of `wait`: either this thread sees the sleeper, or the sleeper sees the count.
         fence(Ordering::SeqCst);
@@ -100,8 +102,8 @@ impl Named for LocalInterrupt {
     const KIND: Kind = Kind::LocalInterrupt;
 }
 
-/// A function of the program for an interrupt: it gets the handle; false ends it.
-pub type Callback = Box<dyn Fn(Handle) -> bool + Send>;
+/// A function of the program for an interrupt; false ends it.
+pub type Callback = Box<dyn Fn() -> bool + Send>;
 
 impl LocalInterrupt {
     fn cells(&self) -> &[Cell; CELLS] {
@@ -126,13 +128,27 @@ impl LocalInterrupt {
             cell.sleepers.fetch_add(1, Ordering::Relaxed);
             // Ordering: SeqCst, against that of `trigger`.
             fence(Ordering::SeqCst);
-            let slept = futex::wait(&cell.count, futex::Flags::empty(), 0, left.as_ref());
+            // Ordering: Acquire; who sees the bit of a removed interrupt sees that it is gone.
+            let seen = cell.count.load(Ordering::Acquire);
+            let is_over = seen & !GONE != 0 || self.is_gone.load(Ordering::Acquire);
+            let slept =
+                if is_over { Ok(()) } else { futex::wait(&cell.count, futex::Flags::empty(), seen, left.as_ref()) };
             cell.sleepers.fetch_sub(1, Ordering::Relaxed);
             match slept {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
+    }
+
+    /// It is gone: ends all waits.
+    fn end_waits(&self) {
+        self.is_gone.store(true, Ordering::Release);
+        let cells = self.cells();
+        cells[0].taken.fetch_and(!(1 << self.cell), Ordering::AcqRel);
+        // Who is about to sleep finds another word than it expects; who sleeps is woken.
+        cells[self.cell].count.fetch_or(GONE, Ordering::AcqRel);
+        let _ = futex::wake(&cells[self.cell].count, futex::Flags::empty(), i32::MAX as u32);
     }
 
     /// Takes a free cell of a page that others use as well.
@@ -163,8 +179,12 @@ impl Host for LocalInterrupt {
         let answer = Packet::new(Verb::Answer);
         if packet.verb == Verb::Join {
             let doors = self.doors.lock();
-            let door = doors.first().filter(|_| self.claim.is_some()).ok_or(Error::SegmentIdUsed)?;
-            let _ = answer.send(guest.socket(), &[self.page.fd.as_fd(), door.socket.as_fd()]);
+            if self.claim.is_none() {
+                return Err(Error::SegmentIdUsed);
+            }
+            // Being removed: who asks finds the name free in a moment.
+            let door = doors.first().ok_or(Error::NoSuchSegment)?.copy()?;
+            let _ = answer.send(guest.socket(), &[self.page.fd.as_fd(), door.as_fd()]);
             guest.forget();
             return Ok(());
         }
@@ -260,7 +280,7 @@ pub fn create(
     let handle = place.fill(interrupt);
     if let Some(callback) = callback {
         let own = waits.clone();
-        let started = waits.waiter.start(move || while own.wait(None).is_ok() && callback(handle) {});
+        let started = waits.waiter.start(move || while own.wait(None).is_ok() && callback() {});
         if let Err(errno) = started {
             let _ = remove(handle);
             return Err(errno.into());
@@ -281,15 +301,16 @@ pub fn wait(handle: Handle, timeout: u32) -> Result {
     if interrupt.has_callback { Err(Error::IllegalOperation) } else { interrupt.wait(deadline(timeout)) }
 }
 
+/// Ends the waits of an interrupt that will be removed.
+pub fn cancel(handle: Handle) -> Result {
+    handle::get::<LocalInterrupt>(handle)?.end_waits();
+    Ok(())
+}
+
 /// SCIRemoveInterrupt.
 pub fn remove(handle: Handle) -> Result {
     let interrupt = handle::get::<LocalInterrupt>(handle)?;
-    interrupt.is_gone.store(true, Ordering::Release);
-    let cells = interrupt.cells();
-    cells[0].taken.fetch_and(!(1 << interrupt.cell), Ordering::AcqRel);
-    // Who is about to sleep finds another word than it expects; who sleeps is woken.
-    cells[interrupt.cell].count.fetch_or(GONE, Ordering::AcqRel);
-    let _ = futex::wake(&cells[interrupt.cell].count, futex::Flags::empty(), i32::MAX as u32);
+    interrupt.end_waits();
     for door in interrupt.doors.lock().drain(..) {
         door.close();
     }
@@ -306,7 +327,9 @@ pub fn remove(handle: Handle) -> Result {
 /// `sci_remote_interrupt_t`
 pub struct RemoteInterrupt {
     owned: Owned,
-    tie: Arc<Tie>,
+    tie: Mutex<Arc<Tie>>,
+    /// Node and adapter, number, and the file of its page: where it was found.
+    from: (u32, u32, u32, u64),
     /// The slot has its address.
     _mapping: Mapping,
 }
@@ -343,16 +366,35 @@ pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout
     let mapping = memory.map(0, page(), ptr::null_mut(), false)?;
     // Ordering: published by the handle.
     place.slot().base.store(mapping.base as usize, Ordering::Relaxed);
-    let tie = Tie::new(socket, place.place())?;
-    Ok(place.fill(Arc::new(RemoteInterrupt { owned, tie, _mapping: mapping })))
+    let tie = Mutex::new(Tie::new(socket, place.place())?);
+    let from = (node, adapter, number, rustix::fs::fstat(&memory.fd)?.st_ino);
+    Ok(place.fill(Arc::new(RemoteInterrupt { owned, tie, from, _mapping: mapping })))
 }
 
 /// SCIDisconnectInterrupt.
 pub fn disconnect(handle: Handle) -> Result {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;
-    interrupt.tie.close();
+    interrupt.tie.lock().close();
     interrupt.owned.release();
     handle::remove(handle);
+    Ok(())
+}
+
+/// Who let this side in has gone. If others share the interrupt, one of them lets it in: that they do is seen by the page, which is the same.
+#[cold]
+fn find_another(handle: Handle) -> Result {
+    let interrupt = handle::get::<RemoteInterrupt>(handle)?;
+    let mut tie = interrupt.tie.lock();
+    let (node, adapter, number, page_file) = interrupt.from;
+    let (socket, _, mut fds) = reach(What::Interrupt, node, adapter, number, 0).map_err(|_| Error::TransferFailed)?;
+    let found = fds.pop().ok_or(Error::TransferFailed)?;
+    if rustix::fs::fstat(&found)?.st_ino != page_file {
+        return Err(Error::TransferFailed);
+    }
+    tie.close();
+    let slot = handle::find(handle, Kind::RemoteInterrupt)?;
+    slot.broken.store(false, Ordering::Release);
+    *tie = Tie::new(socket, handle::place(handle))?;
     Ok(())
 }
 
@@ -360,7 +402,7 @@ pub fn disconnect(handle: Handle) -> Result {
 pub fn trigger(handle: Handle) -> Result {
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
     if slot.broken.load(Ordering::Acquire) {
-        return Err(Error::TransferFailed);
+        find_another(handle)?;
     }
     // SAFETY: mapped until the program disconnects, which it must not do at the same time.
     let cells = unsafe { cells(slot.base.load(Ordering::Relaxed)) };

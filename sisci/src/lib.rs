@@ -6,7 +6,7 @@
 //! 2. A connection to a resource is a socket that stays open. Over it comes the memory; its end is the other side's.
 //! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way.
 //!
-//! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma`, `interrupt`,
+//! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
 //! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `fault`, `config`, `constants`, `error`.
 
@@ -19,6 +19,7 @@ mod door;
 mod error;
 mod event;
 mod fault;
+mod flow;
 mod handle;
 mod interrupt;
 mod library;

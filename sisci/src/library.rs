@@ -53,6 +53,13 @@ pub fn terminate() {
     }
     let names = std::mem::take(&mut started.1);
     drop(started);
+    // A callback may wait for another resource: all waits end before anything waits for callbacks.
+    let waits: [(Kind, End); 4] = [
+        (Kind::LocalInterrupt, interrupt::cancel),
+        (Kind::LocalDataInterrupt, message::cancel),
+        (Kind::RemoteSegment, segment::remote::cancel),
+        (Kind::LocalSegment, segment::local::cancel),
+    ];
     // What stands on something else goes first.
     let orders: [(Kind, End); 10] = [
         (Kind::BlockTransfer, dma::forget),
@@ -66,7 +73,7 @@ pub fn terminate() {
         (Kind::RemoteSegment, segment::remote::disconnect),
         (Kind::LocalSegment, |segment| segment::local::remove(segment, true)),
     ];
-    for (kind, end) in orders {
+    for (kind, end) in waits.into_iter().chain(orders) {
         for handle in handle::all(kind) {
             let _ = end(handle);
         }

@@ -30,6 +30,8 @@ pub const MOST: usize = 4096;
 const HEAD: usize = 4;
 /// The number of the descriptor that ends waits; connections count from 1.
 const END: u64 = 0;
+/// The number of the descriptor that wakes waiters when a message was too long for one of them.
+const LEFT: u64 = u64::MAX;
 /// How long a trigger waits for room.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
@@ -41,6 +43,8 @@ pub struct LocalDataInterrupt {
     /// The connections, and `end`.
     epoll: OwnedFd,
     end: OwnedFd,
+    /// Readable while a message waits that was too long for one of the waiters.
+    again: OwnedFd,
     senders: Mutex<Senders>,
     is_gone: AtomicBool,
     has_callback: bool,
@@ -55,11 +59,30 @@ struct Senders {
     /// The connections of each process, oldest first. A process that connects, triggers and disconnects again and again relies on the order.
     of: HashMap<Pid, Vec<u64>>,
     last: u64,
-    /// A message that was longer than the room that a call had for it.
+    /// A message that was received and that no call has taken yet.
     left: Option<Vec<u8>>,
+    /// Whether `again` says that there is one: it was longer than the room that a call had for it.
+    is_told: bool,
+    /// With so many connections it is looked which of them have ended.
+    look_at: usize,
 }
 
 impl Senders {
+    /// Forgets connections that have ended and of which all is taken. Looks at all of them only when there are twice as many as it kept last time.
+    fn reap(&mut self, epoll: &OwnedFd) {
+        if self.sockets.len() < self.look_at.max(16) {
+            return;
+        }
+        let is_over = |socket: &OwnedFd| {
+            let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+            matches!(retry_on_intr(|| recv(socket, &mut [0; HEAD], flags)), Ok((0, _)))
+        };
+        let over: Vec<u64> =
+            self.sockets.iter().filter(|(_, (_, socket))| is_over(socket)).map(|(&number, _)| number).collect();
+        over.into_iter().for_each(|number| self.forget(epoll, number));
+        self.look_at = 2 * self.sockets.len();
+    }
+
     /// The other side of this connection has ended, and all that it sent is taken.
     fn forget(&mut self, epoll: &OwnedFd, number: u64) {
         let Some((process, socket)) = self.sockets.remove(&number) else { return };
@@ -77,8 +100,8 @@ impl Named for LocalDataInterrupt {
     const KIND: Kind = Kind::LocalDataInterrupt;
 }
 
-/// A function of the program: it gets the handle and the bytes; false ends it.
-pub type Callback = Box<dyn Fn(Handle, &mut [u8]) -> bool + Send>;
+/// A function of the program: it gets the bytes; false ends it.
+pub type Callback = Box<dyn Fn(&mut [u8]) -> bool + Send>;
 
 impl Host for LocalDataInterrupt {
     fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
@@ -93,6 +116,7 @@ impl Host for LocalDataInterrupt {
         if self.is_gone.load(Ordering::Acquire) {
             return Err(Error::NoSuchSegment);
         }
+        senders.reap(&self.epoll);
         senders.last += 1;
         let number = senders.last;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
@@ -117,7 +141,7 @@ impl LocalDataInterrupt {
                 let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
                 match epoll::wait(&self.epoll, &mut events, rest(until).as_ref()) {
                     Ok(([], _)) => return Err(Error::Timeout),
-                    Ok((ready, _)) if ready[0].data.u64() != END => self.take(ready[0].data.u64()),
+                    Ok((ready, _)) if ![END, LEFT].contains(&{ ready[0].data }.u64()) => self.take(ready[0].data.u64()),
                     Ok(_) | Err(Errno::INTR) => continue,
                     Err(errno) => return Err(errno.into()),
                 }
@@ -126,9 +150,16 @@ impl LocalDataInterrupt {
             match senders.left.take() {
                 Some(message) if message.len() > most => {
                     senders.left = Some(message);
+                    if !senders.is_told {
+                        senders.is_told = true;
+                        let _ = rustix::io::write(&self.again, &1_u64.to_ne_bytes());
+                    }
                     return Err(Error::OutOfRange);
                 }
                 Some(message) => {
+                    if std::mem::take(&mut senders.is_told) {
+                        let _ = rustix::io::read(&self.again, &mut [0_u8; 8]);
+                    }
                     if let Some(room) = room {
                         room[..message.len()].copy_from_slice(&message);
                     }
@@ -162,18 +193,21 @@ impl LocalDataInterrupt {
         }
     }
 
-    fn close(&self) {
+    /// It is gone: ends all waits.
+    fn end_waits(&self) {
         self.is_gone.store(true, Ordering::Release);
         // It stays readable, so that all who wait see it.
         let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
+    }
+
+    /// Nobody will take a message any more: sends away who has connected, and who comes.
+    fn retire(&self) {
         for door in self.doors.lock().drain(..) {
             door.close();
         }
         let mut senders = self.senders.lock();
         senders.sockets.clear();
         senders.of.clear();
-        drop(senders);
-        self.owned.release();
     }
 }
 
@@ -195,12 +229,15 @@ pub fn create(
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let end = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     epoll::add(&epoll, &end, epoll::EventData::new_u64(END), epoll::EventFlags::IN)?;
+    let again = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    epoll::add(&epoll, &again, epoll::EventData::new_u64(LEFT), epoll::EventFlags::IN)?;
     let interrupt = Arc::new(LocalDataInterrupt {
         owned,
         node,
         doors: Mutex::default(),
         epoll,
         end,
+        again,
         senders: Mutex::default(),
         is_gone: AtomicBool::new(false),
         has_callback: callback.is_some(),
@@ -219,9 +256,10 @@ pub fn create(
         let started = waits.waiter.start(move || {
             while let Ok(mut message) = own.wait(None, None) {
                 own.is_calling.store(true, Ordering::Release);
-                let goes_on = callback(handle, &mut message);
+                let goes_on = callback(&mut message);
                 own.is_calling.store(false, Ordering::Release);
                 if !goes_on {
+                    own.retire();
                     return;
                 }
             }
@@ -243,6 +281,12 @@ pub fn wait(handle: Handle, room: &mut [u8], timeout: u32) -> Result<usize> {
     interrupt.wait(Some(room), deadline(timeout)).map(|message| message.len())
 }
 
+/// Ends the waits of an interrupt that will be removed.
+pub fn cancel(handle: Handle) -> Result {
+    handle::get::<LocalDataInterrupt>(handle)?.end_waits();
+    Ok(())
+}
+
 /// SCIRemoveDataInterrupt: BUSY while the callback runs, unless it is the callback that removes it.
 pub fn remove(handle: Handle) -> Result {
     let interrupt = handle::get::<LocalDataInterrupt>(handle)?;
@@ -255,7 +299,9 @@ pub fn remove(handle: Handle) -> Result {
 /// Removes it, whatever its callback does.
 pub fn forget(handle: Handle) -> Result {
     let interrupt = handle::get::<LocalDataInterrupt>(handle)?;
-    interrupt.close();
+    interrupt.end_waits();
+    interrupt.retire();
+    interrupt.owned.release();
     handle::remove(handle);
     interrupt.waiter.finish();
     Ok(())

@@ -1,6 +1,7 @@
 //! Names of sockets. A resource of a node is a name that one process has bound, so the kernel decides who has an id, tells everybody at once,
 //! and takes the name back when the process ends, in whatever way.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -158,11 +159,12 @@ impl Name {
     /// Binds the name only to say that it exists.
     pub fn announce(self) -> rustix::io::Result<(OwnedFd, Bound)> {
         let mut id = self.id;
+        let last = id.wrapping_sub(0x0100_0000);
         loop {
             let name = Name::new(self.node, self.what, id);
             match name.bound() {
                 // Another process of another PID namespace.
-                Err(Errno::ADDRINUSE) => id = id.wrapping_add(0x0100_0000),
+                Err(Errno::ADDRINUSE) if id != last => id = id.wrapping_add(0x0100_0000),
                 result => return Ok((result?, Bound(name))),
             }
         }
@@ -249,7 +251,7 @@ const BACKLOG: i32 = 4096;
 
 /// Whether a process of this node has initialized the library.
 pub fn exists(node: u32) -> bool {
-    nodes_with(What::Node).any(|(found, id)| {
+    nodes_with(What::Node).into_iter().any(|(found, id)| {
         found == node
             && (config::get().is_none_or(|config| config.directory.is_none())
                 || !Name::new(node, What::Node, id).is_stale())
@@ -257,7 +259,7 @@ pub fn exists(node: u32) -> bool {
 }
 
 /// Every (node, id) of this user's that has a name of this sort.
-pub fn nodes_with(what: What) -> impl Iterator<Item = (u32, u32)> {
+pub fn nodes_with(what: What) -> BTreeSet<(u32, u32)> {
     let texts: Vec<String> = match config::get().and_then(|config| config.directory.as_ref()) {
         Some(directory) => {
             let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -266,18 +268,22 @@ pub fn nodes_with(what: What) -> impl Iterator<Item = (u32, u32)> {
         None => {
             let start = format!("@sisci/{}/", rustix::process::geteuid().as_raw());
             let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-            table
-                .lines()
-                .filter_map(|line| Some(line.split_whitespace().next_back()?.strip_prefix(&start)?.to_owned()))
-                .collect()
+            // A connection that was accepted has the name of its listener as well: only sockets that listen (00010000), or are not connected (01), count.
+            let own = |line: &str| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let [.., flags, _, state, _, name] = words[..] else { return None };
+                if flags == "00010000" || state == "01" { Some(name.strip_prefix(&start)?.to_owned()) } else { None }
+            };
+            table.lines().filter_map(own).collect()
         }
     };
-    texts.into_iter().filter_map(move |text| {
+    let names = texts.into_iter().filter_map(|text| {
         let mut parts = text.split('/');
         let node = parts.next()?.parse().ok()?;
         (parts.next()? == what.text()).then_some(())?;
         Some((node, parts.next()?.parse().ok()?))
-    })
+    });
+    names.collect()
 }
 
 /// Does `make`; if the process has no descriptor left below its soft limit, raises that to the hard one and tries again.

@@ -2,6 +2,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
@@ -37,6 +38,8 @@ pub enum Verb {
     State,
     /// Between owners: a peer has connected; its connection is beside.
     Link,
+    /// Between owners: another owner is at the socket that is beside.
+    Owner,
 }
 
 /// A packet. What a verb has no use for is 0.
@@ -72,7 +75,16 @@ impl Packet {
 
     fn of(bytes: &[u8; BYTES]) -> Option<Packet> {
         let word = |n: usize| u32::from_ne_bytes([bytes[4 * n], bytes[4 * n + 1], bytes[4 * n + 2], bytes[4 * n + 3]]);
-        let verbs = [Verb::Connect, Verb::Join, Verb::Answer, Verb::Leave, Verb::Withdrawn, Verb::State, Verb::Link];
+        let verbs = [
+            Verb::Connect,
+            Verb::Join,
+            Verb::Answer,
+            Verb::Leave,
+            Verb::Withdrawn,
+            Verb::State,
+            Verb::Link,
+            Verb::Owner,
+        ];
         let verb = verbs.into_iter().find(|&verb| verb as u32 == word(1))?;
         let size = u64::from_ne_bytes(bytes[20..].try_into().ok()?);
         (word(0) == MAGIC).then_some(Packet { verb, node: word(2), status: word(3), flags: word(4), size })
@@ -113,6 +125,12 @@ impl Packet {
     }
 }
 
+/// A call whose time is shorter than `SHORT` waits for an answer so long all the same: programs call with 0, again and again, and an owner answers as soon as
+/// its thread runs. Only one that is stopped takes longer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Times from here on are kept.
+const SHORT: Duration = Duration::from_millis(100);
+
 /// Asks `socket` and waits for the answer. NO_SUCH_SEGMENT if the other side ends before it answers.
 pub fn ask(socket: &OwnedFd, request: Packet, deadline: crate::name::Deadline) -> Result<(Packet, Vec<OwnedFd>)> {
     let gone = |errno| match errno {
@@ -121,6 +139,8 @@ pub fn ask(socket: &OwnedFd, request: Packet, deadline: crate::name::Deadline) -
         errno => errno.into(),
     };
     request.send(socket, &[]).map_err(gone)?;
+    let now = Instant::now();
+    let deadline = deadline.map(|until| if until < now + SHORT { now + PATIENCE } else { until });
     loop {
         crate::name::wait_readable(socket, deadline)?;
         match Packet::receive(socket) {

@@ -3,7 +3,7 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use crate::constants as flag;
 use crate::descriptor::Owned;
@@ -91,33 +91,30 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
     if flags & flag::ERROR_CHECK != 0 && is_broken(slot) { Err(Error::TransferFailed) } else { Ok(()) }
 }
 
-/// The same where faults are asked for. A fault drops the copy, so that a program that does not look is found out.
+/// The same where faults are asked for. A copy that is lost is really not made, so that a program that does not look is found out.
 ///
 /// # Safety
 /// As `copy`.
 unsafe fn copy_with_faults(from: *mut u8, to: *mut u8, size: usize, flags: u32, slot: &Slot) -> Result {
+    let is_checked = flags & flag::ERROR_CHECK != 0;
+    if is_checked && (is_broken(slot) || fault::is_dead()) {
+        return Err(Error::TransferFailed);
+    }
     for _ in 0..TRIES {
-        match fault::check() {
-            Status::Ok if !is_broken(slot) => {
-                // SAFETY: as the caller's.
-                unsafe { ptr::copy(from, to, size) };
-                return Ok(());
+        if !fault::copy() {
+            // SAFETY: as the caller's.
+            unsafe { ptr::copy(from, to, size) };
+            return Ok(());
+        }
+        if !is_checked {
+            if let Some(segment) = handle::at(slot.segment.load(Ordering::Relaxed)) {
+                segment.has_lost.store(true, Ordering::Release);
             }
-            Status::Retriable | Status::Pending if flags & flag::ERROR_CHECK != 0 => {}
-            _ if flags & flag::ERROR_CHECK != 0 => return Err(Error::TransferFailed),
-            Status::Retriable | Status::Pending => {
-                // The next check of any sequence says it.
-                LOST.store(true, Ordering::Release);
-                return Ok(());
-            }
-            _ => return Ok(()),
+            return Ok(());
         }
     }
     Err(Error::TransferFailed)
 }
-
-/// A copy without ERROR_CHECK was dropped since the last check.
-static LOST: AtomicBool = AtomicBool::new(false);
 
 /// SCIMemWrite: to an address inside of some map.
 ///
@@ -214,13 +211,11 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if !has_faults() {
         return Ok(Status::Ok);
     }
-    let status = match fault::check() {
-        Status::Ok if LOST.load(Ordering::Acquire) => Status::Retriable,
-        status => status,
-    };
+    let segment = handle::at(slot.segment.load(Ordering::Relaxed));
+    let status = fault::check(segment.is_some_and(|segment| segment.has_lost.load(Ordering::Acquire)));
     // After PENDING the program asks again: only then it learns what was lost.
-    if status != Status::Pending {
-        LOST.store(false, Ordering::Release);
+    if let Some(segment) = segment.filter(|_| status != Status::Pending) {
+        segment.has_lost.store(false, Ordering::Release);
     }
     Ok(status)
 }

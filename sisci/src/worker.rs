@@ -7,8 +7,8 @@ use std::thread::{Builder, JoinHandle, ThreadId};
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
-/// A callback runs in it, so it is larger than the library's own work needs; only pages that are used cost memory.
-const STACK: usize = 256 << 10;
+/// The stack of a thread. A program's callback runs in it, so it is nearly what programs expect of threads; only pages that are used cost memory.
+const STACK: usize = 4 << 20;
 
 /// Starts a thread that no signal of the program goes to.
 #[expect(unsafe_code, reason = "signal masks are set by libc alone")]

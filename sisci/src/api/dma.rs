@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use super::{only, put, reporting, silent};
 use crate::constants as flag;
 use crate::descriptor::Owned;
-use crate::dma::{self, Callback, Moved, Queue, Side, State};
+use crate::dma::{self, Moved, Queue, Side};
 use crate::error::{Error, Result};
+use crate::flow::{Callback, State};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::segment::local::LocalSegment;
 use crate::state;
@@ -58,7 +59,6 @@ fn callback(queue: Handle, function: Function, argument: *mut c_void, flags: u32
 reporting! {
     /// A queue of transfers.
     fn SCICreateDMAQueue(descriptor: Handle, queue: *mut Handle, adapter: u32, most: u32, flags: u32); {
-        crate::state::config()?;
         if flags & flag::DMA_PHDMA != 0 {
             return Err(Error::NotSupported);
         }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::segments::CANCEL;
-use super::{only, put, reporting};
+use super::{Later, only, put, quick, reporting};
 use crate::constants as flag;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
@@ -27,18 +27,26 @@ unsafe fn wanted(number: *mut u32, flags: u32) -> Result<Option<u32>> {
     }
 }
 
+quick! {
+    /// Triggers it. Never waits.
+    fn SCITriggerInterrupt(place: Handle, flags: u32); {
+        only(flags, 0)?;
+        interrupt::trigger(place)
+    }
+}
+
 reporting! {
     /// A number that peers can trigger.
     fn SCICreateInterrupt(
         descriptor: Handle, place: *mut Handle, adapter: u32, number: *mut u32, function: Function, argument: *mut c_void, flags: u32,
     ); {
-        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::FIXED_INTNO | flag::SHARED_INT | flag::COUNTING_INT)?;
-        let argument = argument as usize;
+        let later = Later::default();
+        let (own, argument) = (later.clone(), argument as usize);
         let callback = function.filter(|_| flags & flag::USE_CALLBACK != 0).map(|function| -> interrupt::Callback {
-            Box::new(move |handle| {
+            Box::new(move || {
                 // SAFETY: the program's function, with its own argument.
-                CANCEL != unsafe { function(argument as *mut c_void, handle, Error::Ok as u32) }
+                CANCEL != unsafe { function(argument as *mut c_void, *own.wait(), Error::Ok as u32) }
             })
         });
         // SAFETY: the program's number.
@@ -48,6 +56,7 @@ reporting! {
         unsafe { put(place, handle) };
         // SAFETY: as above.
         unsafe { put(number, given) };
+        let _ = later.set(handle);
         Ok(())
     }
 
@@ -80,24 +89,18 @@ reporting! {
         interrupt::disconnect(place)
     }
 
-    /// Triggers it. Never waits.
-    fn SCITriggerInterrupt(place: Handle, flags: u32); {
-        only(flags, 0)?;
-        interrupt::trigger(place)
-    }
-
     /// A number that peers can trigger with data.
     fn SCICreateDataInterrupt(
         descriptor: Handle, place: *mut Handle, adapter: u32, number: *mut u32, function: DataFunction, argument: *mut c_void, flags: u32,
     ); {
-        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::FIXED_INTNO | flag::BROADCAST)?;
-        let argument = argument as usize;
+        let later = Later::default();
+        let (own, argument) = (later.clone(), argument as usize);
         let callback = function.filter(|_| flags & flag::USE_CALLBACK != 0).map(|function| -> message::Callback {
-            Box::new(move |handle, data: &mut [u8]| {
+            Box::new(move |data: &mut [u8]| {
                 let (argument, bytes) = (argument as *mut c_void, data.as_mut_ptr().cast());
                 // SAFETY: the program's function, with its own argument. The data live until it returns.
-                CANCEL != unsafe { function(argument, handle, bytes, data.len() as u32, Error::Ok as u32) }
+                CANCEL != unsafe { function(argument, *own.wait(), bytes, data.len() as u32, Error::Ok as u32) }
             })
         });
         // SAFETY: the program's number.
@@ -107,6 +110,7 @@ reporting! {
         unsafe { put(place, handle) };
         // SAFETY: as above.
         unsafe { put(number, given) };
+        let _ = later.set(handle);
         Ok(())
     }
 

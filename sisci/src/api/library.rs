@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{only, put, reporting, silent};
+use super::{only, put, quick, reporting, silent};
 use crate::constants as flag;
 use crate::descriptor::{self, Descriptor};
 use crate::error::Error;
@@ -12,16 +12,17 @@ use crate::name::exists;
 use crate::query;
 use crate::{library, state};
 
-reporting! {
+quick! {
     /// Before anything else. Counted: so many SCITerminate end it.
     fn SCIInitialize(flags: u32); {
         only(flags, 0)?;
         library::initialize()
     }
+}
 
+reporting! {
     /// A virtual device, the owner of resources.
     fn SCIOpen(descriptor: *mut Handle, flags: u32); {
-        state::config()?;
         only(flags, flag::THREAD_SAFE)?;
         if descriptor.is_null() {
             return Err(Error::IllegalParameter);

@@ -12,6 +12,9 @@ mod transfers;
 
 use crate::error::{Error, Result};
 
+/// Where a callback finds the handle of its resource: the program has it only after the call that makes both.
+type Later = std::sync::Arc<std::sync::OnceLock<usize>>;
+
 /// Writes to a pointer of the program's, unless that is null.
 ///
 /// # Safety
@@ -39,7 +42,7 @@ fn settle<T>(result: Result<T>, otherwise: T, error: *mut u32) -> T {
     value
 }
 
-/// Functions that report by their last parameter, `error`, which the macro adds. A body is a `Result`; after `or` stands what the function returns
+/// Functions that report by their last parameter, `error`, which the macro adds: NOT_INITIALIZED before SCIInitialize. A body is a `Result`; after `or` stands what the function returns
 /// with an error. Pointers are the program's, valid as the contract says: that is what each body's unsafe code stands on.
 macro_rules! reporting {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {$(
@@ -49,6 +52,24 @@ macro_rules! reporting {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
             // A closure, so that `?` ends the body and not the function.
+            let body = || -> crate::error::Result<_> {
+                crate::state::config()?;
+                $body
+            };
+            crate::api::settle(body(), ($($otherwise)?), error)
+        }
+        crate::api::other_names!($name($($arg: $type,)* error: *mut u32) $(-> $value)?);
+    )*};
+}
+
+/// The same of functions whose cost counts: what they look at first says NOT_INITIALIZED.
+macro_rules! quick {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {$(
+        $(#[$doc])*
+        /// # Safety
+        /// Pointers are null, or valid for what the function does with them.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
             let body = || -> crate::error::Result<_> { $body };
             crate::api::settle(body(), ($($otherwise)?), error)
         }
@@ -86,4 +107,4 @@ macro_rules! other_names {
     };
 }
 
-pub(crate) use {other_names, reporting, silent};
+pub(crate) use {other_names, quick, reporting, silent};

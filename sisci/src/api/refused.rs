@@ -5,11 +5,9 @@ use std::ffi::c_void;
 use super::{reporting, silent};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::state;
 
 /// What all of them answer.
 fn refuse<T>() -> Result<T> {
-    state::config()?;
     Err(Error::NotSupported)
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{only, put, reporting, silent};
+use super::{Later, only, put, reporting, silent};
 use crate::constants as flag;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event};
@@ -50,9 +50,6 @@ const MAP: u32 = flag::FIXED_MAP_ADDR
     | flag::BROADCAST
     | flag::WRITE_BACK_CACHE_MAP;
 
-/// Where a callback finds the handle of the segment it was made with: the handle exists only after the callback.
-type Later = Arc<std::sync::OnceLock<Handle>>;
-
 /// The handle, once the call that makes it has got it.
 fn wait_for(later: &Later) -> Handle {
     *later.wait()
@@ -80,7 +77,6 @@ reporting! {
     fn SCICreateSegment(
         descriptor: Handle, segment: *mut Handle, id: u32, size: usize, function: LocalFunction, argument: *mut c_void, flags: u32,
     ); {
-        crate::state::config()?;
         only(flags, CREATE)?;
         let (callback, later) = local_callback(function, argument, flags);
         let handle = local::create(descriptor, local::Wanted { id, size, flags, callback })?;
@@ -162,7 +158,6 @@ reporting! {
         descriptor: Handle, segment: *mut Handle, node: u32, id: u32, adapter: u32, function: RemoteFunction, argument: *mut c_void,
         timeout: u32, flags: u32,
     ); {
-        crate::state::config()?;
         only(flags, flag::USE_CALLBACK | flag::ASYNCHRONOUS_CONNECT | flag::BROADCAST | flag::LOCK_OPERATION)?;
         let later = Later::default();
         let (own, argument) = (later.clone(), argument as usize);

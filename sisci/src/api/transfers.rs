@@ -2,17 +2,17 @@
 
 use std::ffi::c_void;
 
-use super::{only, put, reporting, silent};
+use super::{only, put, quick, reporting, silent};
 use crate::constants as flag;
 use crate::error::Error;
 use crate::fault::Status;
 use crate::handle::{self, Handle, Kind};
-use crate::{dma, pio, state};
+use crate::{dma, pio};
 
 /// `sci_cb_block_transfer_t`
 type BlockFunction = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> i32>;
 
-reporting! {
+quick! {
     /// Into a map, or out of it with BLOCK_READ.
     fn SCIMemCpy(sequence: Handle, memory: *mut c_void, place: Handle, offset: usize, size: usize, flags: u32); {
         if flags != 0 {
@@ -25,6 +25,27 @@ reporting! {
         unsafe { pio::copy(memory.cast(), place, offset, size, flags) }
     }
 
+    /// To an address inside of a map.
+    fn SCIMemWrite(memory: *mut c_void, remote: *mut c_void, size: usize, flags: u32); {
+        only(flags, 0)?;
+        // SAFETY: both are the program's.
+        unsafe { pio::write(memory.cast(), remote.cast(), size) }
+    }
+
+    /// Begins an interval in which errors are noticed.
+    fn SCIStartSequence(sequence: Handle, flags: u32) -> u32, or Status::NotRetriable as u32; {
+        only(flags, 0)?;
+        Ok(pio::start(sequence)? as u32)
+    }
+
+    /// What has become of the interval's transfers; begins the next one.
+    fn SCICheckSequence(sequence: Handle, flags: u32) -> u32, or Status::NotRetriable as u32; {
+        only(flags, flag::NO_FLUSH | flag::NO_STORE_BARRIER)?;
+        Ok(pio::check(sequence, flags)? as u32)
+    }
+}
+
+reporting! {
     /// The same without a sequence; flushed at its end.
     fn SCIMemCopy(memory: *mut c_void, place: Handle, offset: u32, size: u32, flags: u32); {
         only(flags, flag::BLOCK_READ | flag::ERROR_CHECK)?;
@@ -32,13 +53,6 @@ reporting! {
         unsafe { pio::copy(memory.cast(), place, offset as usize, size as usize, flags) }?;
         pio::barrier();
         Ok(())
-    }
-
-    /// To an address inside of a map.
-    fn SCIMemWrite(memory: *mut c_void, remote: *mut c_void, size: usize, flags: u32); {
-        only(flags, 0)?;
-        // SAFETY: both are the program's.
-        unsafe { pio::write(memory.cast(), remote.cast(), size) }
     }
 
     /// From map to map; complete on return.
@@ -93,21 +107,8 @@ reporting! {
         pio::remove_sequence(sequence)
     }
 
-    /// Begins an interval in which errors are noticed.
-    fn SCIStartSequence(sequence: Handle, flags: u32) -> u32, or Status::NotRetriable as u32; {
-        only(flags, 0)?;
-        Ok(pio::start(sequence)? as u32)
-    }
-
-    /// What has become of the interval's transfers; begins the next one.
-    fn SCICheckSequence(sequence: Handle, flags: u32) -> u32, or Status::NotRetriable as u32; {
-        only(flags, flag::NO_FLUSH | flag::NO_STORE_BARRIER)?;
-        Ok(pio::check(sequence, flags)? as u32)
-    }
-
     /// Near maps are coherent: nothing to do.
     fn SCICacheSync(_place: Handle, _address: *mut c_void, _size: usize, flags: u32); {
-        state::config()?;
         only(flags, flag::CACHE_FLUSH | flag::CACHE_INVALIDATE)
     }
 }

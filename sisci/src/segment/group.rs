@@ -47,7 +47,7 @@ pub fn join(host: &Weak<dyn Host>, id: u32, body: &Body, size: usize) -> Result<
             return Err(refused(answer.status));
         }
         let (Some(socket), Some(memory)) = (fds.pop(), fds.pop()) else { return Err(Error::InconsistentVersions) };
-        body.set(Memory::from_peer(memory, answer.size)?, size)?;
+        body.set(Memory::from_peer(memory, size as u64)?, size)?;
         return Ok(door(socket));
     }
     Err(Error::NoSuchSegment)
@@ -59,6 +59,6 @@ pub fn admit(body: &Body, door: &Door, size: u64) -> Result<(Packet, Vec<OwnedFd
     if size != body.size() as u64 {
         return Err(Error::SizeAlignment);
     }
-    let copy = |fd: &OwnedFd| fd.try_clone().map_err(|_| Error::NoSpc);
-    Ok((Packet { size, ..Packet::new(Verb::Answer) }, vec![copy(&memory.fd)?, copy(&door.socket)?]))
+    let memory = memory.fd.try_clone().map_err(|_| Error::NoSpc)?;
+    Ok((Packet { size, ..Packet::new(Verb::Answer) }, vec![memory, door.copy()?]))
 }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::peer::Peers;
-use super::{Body, group};
+use super::{Body, group, share};
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Host};
 use crate::error::{Error, Result};
@@ -235,12 +235,21 @@ pub fn remove(handle: Handle, is_forced: bool) -> Result {
         if is_last && !is_forced && peers.is_connected() {
             return Err(Error::Busy);
         }
+        if !is_last {
+            share::introduce(&peers);
+        }
         peers.close(is_last);
     }
     segment.available.store(0, Ordering::Release);
     segment.owned.release();
     handle::remove(handle);
     segment.events.close();
+    Ok(())
+}
+
+/// Ends the waits of a segment that will be freed.
+pub fn cancel(handle: Handle) -> Result {
+    handle::get::<LocalSegment>(handle)?.events.cancel();
     Ok(())
 }
 
@@ -251,6 +260,9 @@ pub fn remove(handle: Handle, is_forced: bool) -> Result {
 #[expect(unsafe_code, reason = "its caller vouches for the memory")]
 pub unsafe fn register(address: *mut u8, size: usize, segment: Handle) -> Result {
     let segment = handle::get::<LocalSegment>(segment)?;
+    // One at a time: two registrations of one place would each see the program's memory.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock();
     if segment.flags & flag::EMPTY == 0 || segment.body.memory().is_some() {
         return Err(Error::IllegalOperation);
     }
@@ -263,9 +275,6 @@ pub unsafe fn register(address: *mut u8, size: usize, segment: Handle) -> Result
     if !(address as usize).is_multiple_of(memory::page()) || !memory::is_private(address as usize, size) {
         return Err(Error::IllegalAddress);
     }
-    // One at a time: two registrations of one place would each see the program's memory.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock();
     // SAFETY: looked at above; the caller vouches for the rest.
     let memory = unsafe { Memory::replace(address, size) }?;
     segment.body.set(memory, size)

@@ -45,8 +45,9 @@ impl Body {
 
     /// The segment has this memory, of which it uses `size` bytes. ILLEGAL_OPERATION if it has some.
     pub fn set(&self, memory: Memory, size: usize) -> Result {
+        self.memory.set(memory).map_err(|_| Error::IllegalOperation)?;
         self.size.store(size, Ordering::Release);
-        self.memory.set(memory).map_err(|_| Error::IllegalOperation)
+        Ok(())
     }
 
     /// The size of a segment that has no memory yet.

@@ -87,11 +87,12 @@ impl Peers {
 impl LocalSegment {
     /// Lets a peer in, if the segment is available.
     fn admit(&self, guest: &Arc<Guest>, node: u32, adapter: u32) -> Result {
+        // Under the lock: who makes the segment unavailable, and throws out its peers, finds this one among them.
+        let mut peers = self.peers.lock();
         // Ordering: Acquire, so that who may connect also finds the memory.
         let is_available = self.available.load(Ordering::Acquire) & 1 << adapter != 0;
         let memory = self.body.memory().filter(|_| is_available).ok_or(Error::NoSuchSegment)?;
         let answer = Packet { flags: self.flags, size: self.body.size() as u64, ..Packet::new(Verb::Answer) };
-        let mut peers = self.peers.lock();
         if !peers.add(guest.clone()) {
             return Err(Error::NoSuchSegment);
         }
@@ -99,10 +100,10 @@ impl LocalSegment {
         for sibling in &peers.siblings {
             sibling.tell_guest(guest);
         }
+        // Under the lock: the answer comes before whatever this side says next. A peer that has ended meanwhile is noticed by the end of its connection.
+        let _ = answer.send(guest.socket(), &[memory.fd.as_fd()]);
         drop(peers);
         self.events.push(Event { reason: Reason::Connect, node, adapter, status: Error::Ok });
-        // A peer that has ended meanwhile is noticed by the end of its connection.
-        let _ = answer.send(guest.socket(), &[memory.fd.as_fd()]);
         Ok(())
     }
 

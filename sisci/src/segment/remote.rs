@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use std::time::{Duration, Instant};
+
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -147,7 +149,9 @@ impl RemoteSegment {
             return self.connect_to(self.node, What::Segment, until);
         }
         let mut result = Err(Error::NoSuchSegment);
-        for (node, _) in nodes_with(What::Member).filter(|&(_, id)| id == self.id) {
+        for (node, _) in nodes_with(What::Member).into_iter().filter(|&(_, id)| id == self.id) {
+            // One that is stopped does not hold up the others.
+            let until = Some(until.map_or(Instant::now() + MEMBER, |until| until.min(Instant::now() + MEMBER)));
             match self.connect_to(node, What::Member, until) {
                 Ok(()) => result = Ok(()),
                 Err(error) if result.is_err() => result = Err(error),
@@ -157,6 +161,9 @@ impl RemoteSegment {
         result
     }
 }
+
+/// How long a member of a group may take to answer.
+const MEMBER: Duration = Duration::from_secs(1);
 
 /// What SCIConnectSegment is asked for.
 pub struct Wanted {
@@ -215,6 +222,12 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
             Err(error)
         }
     }
+}
+
+/// Ends the waits of a segment that will be freed.
+pub fn cancel(handle: Handle) -> Result {
+    handle::get::<RemoteSegment>(handle)?.events.cancel();
+    Ok(())
 }
 
 /// SCIDisconnectSegment.

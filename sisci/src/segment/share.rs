@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::local::{Back, LocalSegment};
 use super::peer::Peers;
@@ -22,6 +23,8 @@ use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
 
+/// The adapters in a word of an answer.
+const STATE: u32 = 0xffff;
 /// How long an owner may take to answer.
 const PATIENCE: u32 = 5_000;
 
@@ -88,6 +91,12 @@ impl Sibling {
                 });
                 guest.watch();
             }
+            Verb::Owner => {
+                let mut peers = segment.peers.lock();
+                let sibling =
+                    fds.pop().filter(|_| !peers.is_closed()).and_then(|socket| Sibling::start(segment.back(), socket));
+                peers.siblings.extend(sibling);
+            }
             _ => {}
         }
     }
@@ -144,16 +153,18 @@ pub fn admit(segment: &LocalSegment, socket: OwnedFd) {
     let Some(memory) = segment.body.memory().filter(|_| !peers.is_closed()) else { return };
     // The doors of the adapters in their order, then the one for owners.
     let adapters = (0..segment.nodes.len() as u32).filter_map(|adapter| peers.door(For::Peers(adapter)));
-    let fds: Vec<_> = [memory.fd.as_fd()]
-        .into_iter()
-        .chain(adapters.chain(peers.door(For::Owners)).map(|door| door.socket.as_fd()))
-        .collect();
-    let answer = Packet { flags: segment.flags, size: segment.body.size() as u64, ..Packet::new(Verb::Answer) };
+    let doors: Result<Vec<OwnedFd>> = adapters.chain(peers.door(For::Owners)).map(|door| door.copy()).collect();
+    let Ok(doors) = doors else { return };
+    let fds: Vec<_> = [memory.fd.as_fd()].into_iter().chain(doors.iter().map(AsFd::as_fd)).collect();
+    let (prepared, available) = (segment.prepared.load(Ordering::Acquire), segment.available.load(Ordering::Acquire));
+    // Two numbers of a bit per adapter in one word.
+    let state = (prepared & STATE) | (available & STATE) << 16;
+    let answer =
+        Packet { node: state, flags: segment.flags, size: segment.body.size() as u64, ..Packet::new(Verb::Answer) };
     if answer.send(&socket, &fds).is_err() {
         return;
     }
     let Some(sibling) = Sibling::start(segment.back(), socket) else { return };
-    sibling.tell_state(segment);
     for guest in peers.guests() {
         sibling.tell_guest(guest);
     }
@@ -165,7 +176,7 @@ pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result
     let node = state::node_of(0)?;
     let until = deadline(PATIENCE);
     let socket = match Name::new(node, What::Shared, id).connect(until) {
-        Err(Error::NoSuchSegment) if nodes_with(What::Segment).any(|name| name == (node, id)) => {
+        Err(Error::NoSuchSegment) if nodes_with(What::Segment).contains(&(node, id)) => {
             return Err(Error::Access);
         }
         result => result?,
@@ -183,13 +194,38 @@ pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result
     let memory = fds.next().ok_or(Error::InconsistentVersions)?;
     let size = answer.size as usize;
     segment.body.set(Memory::from_peer(memory, answer.size)?, size)?;
+    // Who comes through a door has to find the state, and the owner that hears of it.
+    segment.prepared.store(answer.node & STATE, Ordering::Release);
+    segment.available.store(answer.node >> 16 & STATE, Ordering::Release);
+    let sibling = Sibling::start(segment.back(), socket).ok_or(Error::NoSpc)?;
+    segment.peers.lock().siblings.push(sibling);
+    let opened = open_doors(&segment, fds);
+    if let Err(error) = opened {
+        segment.peers.lock().close(false);
+        return Err(error);
+    }
+    Ok((place.fill(segment), size))
+}
+
+/// Opens the doors that another owner has sent: those of the adapters, and that for owners.
+fn open_doors(segment: &Arc<LocalSegment>, fds: impl Iterator<Item = OwnedFd>) -> Result {
+    let (adapters, id) = (segment.nodes.len(), segment.id);
     for (door, socket) in fds.enumerate() {
         let (whom, what) =
             if door < adapters { (For::Peers(door as u32), What::Segment) } else { (For::Owners, What::Shared) };
         let name = Name::new(segment.nodes[door % adapters], what, id);
-        Peers::open(&segment, Door::new(segment.back(), socket, name, whom))?;
+        Peers::open(segment, Door::new(segment.back(), socket, name, whom))?;
     }
-    let sibling = Sibling::start(segment.back(), socket).ok_or(Error::NoSpc)?;
-    segment.peers.lock().siblings.push(sibling);
-    Ok((place.fill(segment), size))
+    Ok(())
+}
+
+/// An owner leaves: those on its sides are connected to each other, so that all owners stay one tree.
+pub fn introduce(peers: &Peers) {
+    let Some((first, others)) = peers.siblings.split_first() else { return };
+    for other in others {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let Ok((one, two)) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None) else { return };
+        let _ = Packet::new(Verb::Owner).send(&first.socket, &[one.as_fd()]);
+        let _ = Packet::new(Verb::Owner).send(&other.socket, &[two.as_fd()]);
+    }
 }

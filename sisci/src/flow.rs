@@ -1,0 +1,283 @@
+//! Copies by a thread of the library, or by a caller who waits for them anyway: what DMA queues and block transfers have in common.
+#![allow(unsafe_code)] // Copies between segments.
+
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::{Error, Result};
+use crate::handle::{self, Slot};
+use crate::map::Map;
+use crate::name::Deadline;
+use crate::segment::local::LocalSegment;
+use crate::segment::remote::RemoteSegment;
+use crate::worker::{self, Caller};
+
+/// `sci_dma_queue_state_t`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// Nothing to do.
+    Idle = 0,
+    /// Has transfers that are not posted.
+    Gather,
+    /// Is being worked on.
+    Posted,
+    /// All bytes are where they belong.
+    Done,
+    /// Aborted by the program.
+    Aborted,
+    /// A peer is gone.
+    Error,
+}
+
+/// Bytes that are copied before the next look whether the transfer is aborted.
+const STRETCH: usize = 1 << 20;
+
+/// One stretch of bytes to copy.
+#[derive(Clone, Copy)]
+pub struct Piece {
+    /// From there.
+    pub from: usize,
+    /// To there.
+    pub to: usize,
+    /// So many bytes.
+    pub size: usize,
+}
+
+/// What has to stay while a transfer runs.
+pub enum Held {
+    /// A segment of this process.
+    Local(Arc<LocalSegment>),
+    /// A peer's.
+    Remote(Arc<RemoteSegment>),
+    /// A map, and what it shows.
+    Map(Arc<Map>),
+}
+
+impl Held {
+    fn transfers(&self) -> &AtomicUsize {
+        match self {
+            Held::Local(segment) => &segment.body.transfers,
+            Held::Remote(segment) => &segment.body.transfers,
+            Held::Map(map) => &map.transfers,
+        }
+    }
+
+    /// Whether the peer behind it is there.
+    fn is_there(&self) -> bool {
+        match self {
+            Held::Local(_) => true,
+            Held::Remote(segment) => segment.is_connected(),
+            Held::Map(map) => handle::at(map.shown.place()).is_none_or(|slot| !slot.broken.load(Ordering::Acquire)),
+        }
+    }
+}
+
+/// Counts as a use of what it holds.
+pub struct Use(Held);
+
+impl Use {
+    /// Something is used from now on.
+    pub fn new(held: Held) -> Use {
+        held.transfers().fetch_add(1, Ordering::AcqRel);
+        Use(held)
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.0.transfers().fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Pieces, in order, and what they need.
+pub struct Transfer {
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+    /// What they need.
+    pub uses: Vec<Use>,
+}
+
+/// A program's function for the end of a transfer: it gets the status; false ends it for good.
+pub type Callback = Box<dyn FnOnce(Error) -> bool + Send>;
+
+/// What a queue and a block transfer have in common: transfers on their way, and how far they are.
+pub struct Flow {
+    /// Its `size` is the state, so that a program that polls it takes no lock.
+    slot: &'static Slot,
+    /// Transfers that are not posted.
+    pub gathered: Mutex<Vec<Transfer>>,
+    /// Whether a thread copies.
+    is_running: Mutex<bool>,
+    changed: Condvar,
+    is_aborted: AtomicBool,
+    /// Calls the program at the end.
+    pub caller: Arc<Caller>,
+}
+
+impl Flow {
+    /// Nothing to do yet. The state stands in `slot`.
+    pub fn new(slot: &'static Slot) -> Flow {
+        Flow {
+            slot,
+            gathered: Mutex::default(),
+            is_running: Mutex::new(false),
+            changed: Condvar::new(),
+            is_aborted: AtomicBool::new(false),
+            caller: Arc::default(),
+        }
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> State {
+        state_of(self.slot)
+    }
+
+    /// It is so far now.
+    pub fn set(&self, state: State) {
+        // Ordering: Release; who sees DONE sees the bytes.
+        self.slot.size.store(state as usize, Ordering::Release);
+    }
+
+    /// It will start: from now on others see POSTED, and may abort it.
+    pub fn arm(&self) {
+        self.is_aborted.store(false, Ordering::Relaxed);
+        *self.is_running.lock() = true;
+        self.set(State::Posted);
+    }
+
+    /// Copies; says how it went.
+    fn copy(&self, transfers: &[Transfer]) -> Error {
+        for transfer in transfers {
+            let is_there = || transfer.uses.iter().all(|held| held.0.is_there());
+            for piece in &transfer.pieces {
+                let mut done = 0;
+                while done < piece.size {
+                    if self.is_aborted.load(Ordering::Relaxed) {
+                        return Error::Cancelled;
+                    }
+                    if !is_there() {
+                        return Error::TransferFailed;
+                    }
+                    let size = STRETCH.min(piece.size - done);
+                    let from = ptr::with_exposed_provenance::<u8>(piece.from + done);
+                    let to = ptr::with_exposed_provenance_mut::<u8>(piece.to + done);
+                    // SAFETY: ranges were checked when the transfer was made, and what they are in is held. They may overlap.
+                    unsafe { ptr::copy(from, to, size) };
+                    done += size;
+                }
+            }
+            if !is_there() {
+                return Error::TransferFailed;
+            }
+        }
+        fence(Ordering::SeqCst);
+        Error::Ok
+    }
+
+    /// Copies, and tells the end. `transfers` are let go before that: the program may remove the segments at once.
+    fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>) -> Error {
+        let status = self.copy(&transfers);
+        drop(transfers);
+        let mut running = self.is_running.lock();
+        *running = false;
+        self.set(match status {
+            Error::Ok => State::Done,
+            Error::Cancelled => State::Aborted,
+            _ => State::Error,
+        });
+        self.changed.notify_all();
+        drop(running);
+        if let Some(callback) = callback {
+            self.caller.call(Box::new(move || callback(status)));
+        }
+        status
+    }
+
+    /// Starts: by the engine, or in this thread if the caller waits.
+    pub fn start(self: &Arc<Self>, transfers: Vec<Transfer>, callback: Option<Callback>, waits: bool) -> Result {
+        if waits {
+            return match self.run(transfers, callback) {
+                Error::Ok => Ok(()),
+                error => Err(error),
+            };
+        }
+        let own = self.clone();
+        engine(Box::new(move || {
+            own.run(transfers, callback);
+        }))
+        .inspect_err(|_| self.set(State::Error))
+    }
+
+    /// Waits until it is no longer posted.
+    pub fn wait(&self, until: Deadline) -> Result<State> {
+        let mut running = self.is_running.lock();
+        while self.state() == State::Posted {
+            match until {
+                None => self.changed.wait(&mut running),
+                Some(until) => {
+                    if self.changed.wait_until(&mut running, until).timed_out() && self.state() == State::Posted {
+                        return Err(Error::Timeout);
+                    }
+                }
+            }
+        }
+        Ok(self.state())
+    }
+
+    /// Ends what runs. When this returns no byte is written any more.
+    pub fn abort(&self) -> Result {
+        if self.state() != State::Posted {
+            return Err(Error::IllegalOperation);
+        }
+        self.is_aborted.store(true, Ordering::Relaxed);
+        self.wait(None).map(drop)
+    }
+}
+
+/// The state that a slot has.
+pub fn state_of(slot: &Slot) -> State {
+    // Ordering: Acquire meets the Release of `set`.
+    let states = [State::Idle, State::Gather, State::Posted, State::Done, State::Aborted, State::Error];
+    states.get(slot.size.load(Ordering::Acquire)).copied().unwrap_or(State::Error)
+}
+
+/// The thread that copies, and what it has to do.
+#[derive(Default)]
+struct Engine {
+    work: Mutex<VecDeque<Box<dyn FnOnce() + Send>>>,
+    changed: Condvar,
+}
+
+/// The engine, once the first transfer has started it.
+static ENGINE: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
+
+/// Gives the engine something to do.
+fn engine(work: Box<dyn FnOnce() + Send>) -> Result {
+    let mut place = ENGINE.lock();
+    if place.is_none() {
+        let engine = Arc::new(Engine::default());
+        let own = engine.clone();
+        worker::spawn("sisci-dma", move || {
+            loop {
+                let mut work = own.work.lock();
+                let Some(next) = work.pop_front() else {
+                    own.changed.wait(&mut work);
+                    continue;
+                };
+                drop(work);
+                next();
+            }
+        })?;
+        *place = Some(engine);
+    }
+    if let Some(engine) = &*place {
+        engine.work.lock().push_back(work);
+        engine.changed.notify_one();
+    }
+    Ok(())
+}
