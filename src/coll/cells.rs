@@ -313,13 +313,11 @@ impl<A: Adapter> Cells<A> {
     pub fn post_arrival(&self, parity: usize, arrival: u64) {
         let at = self.block.barrier(parity, self.me);
         let map = if self.me == 0 { None } else { self.map_for(TracedOp::BarrierTell, 0, WORD) };
-        match map {
-            None => self.local.word(self.base + at).store(arrival, Ordering::Release), // ORDERING: as in `arrive`
-            Some(map) => {
-                map.barrier(); // rule 3
-                map.publish(self.paths[0].base + at, arrival);
-            }
-        }
+        let Some(map) = map else {
+            return self.local.word(self.base + at).store(arrival, Ordering::Release); // ORDERING: as in `arrive`
+        };
+        map.barrier(); // rule 3
+        map.publish(self.paths[0].base + at, arrival);
     }
 
     /// The barrier cell that `from` has written at the first member.
