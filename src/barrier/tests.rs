@@ -80,3 +80,82 @@ fn consensus_follows_the_table() {
     }
     assert_eq!(Consensus::of(3, MISMATCH | ANONYMOUS), Mismatch);
 }
+
+/// Who arrives on the board wakes nobody but when it sees that all are there. Nobody may sleep through that.
+#[cfg(loom)]
+mod loom_models {
+    use super::super::*;
+    use crate::explore::explore;
+    use crate::sync::{AtomicBool, AtomicU64};
+    use loom::thread;
+    use std::sync::Arc;
+
+    const MEMBERS: usize = 3;
+
+    #[derive(Default)]
+    struct Board {
+        cells: [AtomicU64; MEMBERS],
+        sleeps: [AtomicBool; MEMBERS],
+        is_woken: [AtomicBool; MEMBERS],
+    }
+
+    /// One member's view. One phase, so one parity.
+    struct Member(Arc<Board>, usize);
+
+    impl ArrivalCells for Member {
+        fn members(&self) -> usize {
+            MEMBERS
+        }
+        fn me(&self) -> usize {
+            self.1
+        }
+        fn arrive(&self, _: usize, _: usize, _: u64) {
+            unreachable!("nobody is told")
+        }
+        fn arrival(&self, _: usize, _: usize) -> u64 {
+            unreachable!("nobody is heard but on the board")
+        }
+        fn post(&self, _: usize, word: u64) {
+            self.0.cells[self.1].store(word, Ordering::Release); // ORDERING: as that of `Am`
+        }
+        fn posted(&self, member: usize, _: usize) -> u64 {
+            self.0.cells[member].load(Ordering::Acquire) // ORDERING: as that of `Am`
+        }
+        // As a bell: it looks whether anybody sleeps there.
+        fn wake(&self, member: usize) {
+            if self.0.sleeps[member].load(Ordering::Relaxed) {
+                self.0.is_woken[member].store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Arrives, and falls asleep if it does not see that all are there. Returns whether it sleeps.
+    fn arrive_and_sleep(board: &Arc<Board>, me: usize) -> bool {
+        let member = Member(board.clone(), me);
+        // SAFETY: one thread for each member.
+        let barrier = unsafe { Barrier::new(false, Plan::board(me, MEMBERS)) };
+        barrier.notify(&member, 1, 0).unwrap();
+        board.sleeps[me].store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // ORDERING: as that of a sleeper (`sci/interrupt.rs`)
+        barrier.finished(&member, 1, 0).unwrap().is_none()
+    }
+
+    #[test]
+    fn loom_nobody_sleeps_through_the_last_arrival_on_a_board() {
+        explore(|| {
+            let board = Arc::new(Board::default());
+            let others: Vec<_> = (1..MEMBERS)
+                .map(|me| {
+                    let board = board.clone();
+                    thread::spawn(move || arrive_and_sleep(&board, me))
+                })
+                .collect();
+            let first = arrive_and_sleep(&board, 0);
+            let mut sleep = vec![first];
+            sleep.extend(others.into_iter().map(|other| other.join().unwrap()));
+            for (me, sleeps) in sleep.into_iter().enumerate() {
+                assert!(!sleeps || board.is_woken[me].load(Ordering::Relaxed), "member {me} sleeps for ever");
+            }
+        });
+    }
+}
