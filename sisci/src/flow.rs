@@ -111,8 +111,8 @@ pub struct Flow {
     slot: &'static Slot,
     /// Transfers that are not posted.
     pub gathered: Mutex<Vec<Transfer>>,
-    /// Whether a thread copies.
-    is_running: Mutex<bool>,
+    /// Held while the state changes from POSTED, so that who waits for that does not miss it.
+    ending: Mutex<()>,
     changed: Condvar,
     is_aborted: AtomicBool,
     /// Calls the program at the end.
@@ -125,7 +125,7 @@ impl Flow {
         Flow {
             slot,
             gathered: Mutex::default(),
-            is_running: Mutex::new(false),
+            ending: Mutex::default(),
             changed: Condvar::new(),
             is_aborted: AtomicBool::new(false),
             caller: Arc::default(),
@@ -146,7 +146,6 @@ impl Flow {
     /// It will start: from now on others see POSTED, and may abort it.
     pub fn arm(&self) {
         self.is_aborted.store(false, Ordering::Relaxed);
-        *self.is_running.lock() = true;
         self.set(State::Posted);
     }
 
@@ -183,15 +182,14 @@ impl Flow {
     fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>) -> Error {
         let status = self.copy(&transfers);
         drop(transfers);
-        let mut running = self.is_running.lock();
-        *running = false;
+        let ending = self.ending.lock();
         self.set(match status {
             Error::Ok => State::Done,
             Error::Cancelled => State::Aborted,
             _ => State::Error,
         });
         self.changed.notify_all();
-        drop(running);
+        drop(ending);
         if let Some(callback) = callback {
             self.caller.call(Box::new(move || callback(status)));
         }
@@ -215,12 +213,12 @@ impl Flow {
 
     /// Waits until it is no longer posted.
     pub fn wait(&self, until: Deadline) -> Result<State> {
-        let mut running = self.is_running.lock();
+        let mut ending = self.ending.lock();
         while self.state() == State::Posted {
             match until {
-                None => self.changed.wait(&mut running),
+                None => self.changed.wait(&mut ending),
                 Some(until) => {
-                    if self.changed.wait_until(&mut running, until).timed_out() && self.state() == State::Posted {
+                    if self.changed.wait_until(&mut ending, until).timed_out() && self.state() == State::Posted {
                         return Err(Error::Timeout);
                     }
                 }

@@ -1,9 +1,8 @@
 //! Waiting: poll, then pause, then yield, then sleep on this node's interrupt (design.md §4).
 //!
 //! Every sleep is bounded (50 µs growing to 1 ms): a peer's direct put or another thread may change what a client waits for,
-//! and neither wakes anybody. Where both do, as with mail boxes, sleeps grow to 50 ms. Progress never depends on the mode.
-//! Of many nodes on a core, those that wait would take the core from those that work. So their sleeps grow with their number
-//! ([`is_crowded`]).
+//! and neither wakes anybody. Where both do, as with mail boxes, sleeps grow to 50 ms. Many nodes of a core sleep longer ([`crowd`]).
+//! Progress never depends on the mode.
 //!
 //! A client's own polls (`gasnet_AMPoll`) may be a wait. Then a peer may need this core to answer at all. Or they may stand
 //! beside computing; then the core must not be given away. The library decides after `MISSES_SHARED` or more empty polls:
@@ -26,6 +25,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
 use std::cell::Cell;
 use std::time::{Duration, Instant};
+pub mod crowd;
 
 /// `gasnet_set_waitmode`, and the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,8 @@ const SPIN_DEDICATED: u32 = 500;
 const SPIN_SOLE: u32 = 2000;
 /// The smallest number of failed polls before a yield. A yield that took longer than [`SWITCHED`] let another thread run. So
 /// the core is shared after all (another job, another user), perhaps with the very peer that is waited for, and spinning only
-/// keeps that peer off. Then the next wait spins this often, and each yield that comes back at once doubles it. Two nodes that
-/// a third process drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing
-/// changes.
+/// keeps that peer off. Then the next wait spins this often, and each yield that comes back at once doubles it. Two nodes that a third process
+/// drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
 const SPIN_LEAST: u32 = 2;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
@@ -72,28 +71,10 @@ const SPIN_SHARED: u32 = 1; // barrier of 16 nodes on 2 cores, 8 runs each: 0, 1
 /// Yields before sleeping; a yield lets a runnable node in for about a microsecond, a sleep and wake-up cost several.
 const YIELDS_DEDICATED: u32 = 20;
 const YIELDS_SHARED: u32 = 40;
-/// The most yields of all nodes of a core that wait for one: of very many nodes, a yield lets in others that only yield, too.
-const YIELDS_OF_CORE: u64 = 32 * YIELDS_SHARED as u64;
 /// The longest time for all yields before a sleep, not counting the last of them. It is less than a time slice (1.4 ms on 2
 /// cores, Linux 6.18) and more than what 40 yields among 16 nodes on 2 cores take.
 const YIELD_TIME: Duration = Duration::from_millis(1);
 const SLEEP_MIN_US: u64 = 50;
-/// How much of its core's time a node that waits may take for the looks between its sleeps, as the time for each node: a look with the
-/// sleep around it takes 10 to 20 µs (EPYC VM, 2026-11). So nodes that wait for one that works leave it 80 % of the core at least.
-const LOOK_US: u64 = 100;
-
-/// True where so many nodes share a core that their sleeps are longer. There a sleeper leaves it to senders to fence, too (`sci/interrupt.rs`):
-/// membarrier(2) interrupts the other cores, and a wait in which hundreds of nodes sleep was that for a fifth of its time (1.1 of 5.6
-/// seconds of processor time of a job of 256 nodes on 2 cores, EPYC VM, 2026-11).
-pub fn is_crowded(nodes: u32, cores: u32) -> bool {
-    LOOK_US * per_core(nodes, cores) > Rest::Short as u64
-}
-
-/// Nodes on each core.
-fn per_core(nodes: u32, cores: u32) -> u64 {
-    u64::from(nodes.div_ceil(cores.max(1)))
-}
-
 /// The longest sleep, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -210,8 +191,7 @@ impl Waiter {
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
         let patience = if nodes == 1 { NEVER } else { MISSES_SHARED.max(most) };
-        let crowd = (YIELDS_OF_CORE / per_core(locals, cores).max(1)).max(2) as u32;
-        let yields = if shared { YIELDS_SHARED.min(crowd) } else { YIELDS_DEDICATED };
+        let yields = if shared { crowd::yields(locals, cores, YIELDS_SHARED) } else { YIELDS_DEDICATED };
         Waiter {
             mode: AtomicU32::new(Mode::SpinBlock as u32),
             spin: AtomicU32::new(most),
@@ -220,7 +200,7 @@ impl Waiter {
             yields,
             pauses: if shared { 0 } else { PAUSES },
             gap: if shared { 1 } else { pauses_in(GAP) },
-            short: (Rest::Short as u64).max(LOOK_US * per_core(locals, cores)),
+            short: crowd::longest_sleep(locals, cores),
             shared,
             among_unseen: false,
             missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },

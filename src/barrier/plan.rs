@@ -54,20 +54,29 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Directly, or by a tree if there are many members.
-    pub fn flat(me: usize, members: usize) -> Plan {
-        if members <= DIRECT { Plan::direct(me, members) } else { Plan::tree(me, members) }
+    /// The plan of a barrier. `reads`: members of one host can read each other's regions. It needs nobody's help after its notify, where all
+    /// are on one host.
+    pub fn of_barrier(me: usize, members: usize, hosts: Option<&Grouping>, reads: bool) -> Plan {
+        match hosts {
+            Some(hosts) => Plan::levels(me, hosts),
+            None if reads && members > DIRECT => Plan::board(me, members),
+            None => Plan::direct(me, members),
+        }
+    }
+
+    /// The plan of credits, which members forward in their polls.
+    pub fn of_credits(me: usize, members: usize, hosts: Option<&Grouping>) -> Plan {
+        match hosts {
+            Some(hosts) => Plan::levels(me, hosts),
+            None if members > DIRECT => Plan::tree(me, members),
+            None => Plan::direct(me, members),
+        }
     }
 
     /// All write on one board, which all read.
     pub fn board(me: usize, members: usize) -> Plan {
         let hear = (0..members as u32).filter(|member| *member as usize != me).collect();
         Plan { stages: [Stage { tell: [].into(), hear }].into(), has_board: true }
-    }
-
-    /// True if so many members of one host have a board, where there can be one.
-    pub fn needs_board(members: usize) -> bool {
-        members > DIRECT
     }
 
     /// True if what the last stage hears stands on a board.
@@ -250,12 +259,13 @@ mod tests {
     #[test]
     fn large_teams_take_log_n_steps_and_few_words() {
         for (members, log) in [(65, 7), (100, 8), (256, 8), (1000, 10), (1024, 10), (4096, 12)] {
-            for plan in [Plan::flat, Plan::narrow] {
+            let credits = |me, members| Plan::of_credits(me, members, None);
+            for plan in [&credits as &dyn Fn(usize, usize) -> Plan, &Plan::narrow] {
                 let (steps, words) = march(&(0..members).map(|me| plan(me, members)).collect::<Vec<_>>());
                 assert!(steps <= log && words <= CHILDREN + 1, "{members} members: {steps} steps, {words} words");
             }
         }
-        assert_eq!(march(&(0..64).map(|me| Plan::flat(me, 64)).collect::<Vec<_>>()), (1, 63));
+        assert_eq!(march(&(0..64).map(|me| Plan::of_credits(me, 64, None)).collect::<Vec<_>>()), (1, 63));
         assert_eq!(march(&(0..64).map(|me| Plan::narrow(me, 64)).collect::<Vec<_>>()), (6, 6));
     }
 

@@ -7,7 +7,7 @@
 //!
 //! The smallest number that some member has not retired can always be used. So there is always progress.
 //!
-//! Credits: a member tells others up to which number it vouches for, by the [`Plan`] that the team's barrier has. In the first stage that
+//! Credits: a member tells others up to which number it vouches for, by a [`Plan`] ([`Plan::of_credits`]). In the first stage that
 //! is what it has retired; in a later one it vouches for those that it hears in the stages before, too. Where the plan has one stage,
 //! nobody forwards what others say. Otherwise a member sends some credits when it hears others', in its polls ([`Team::follow`]).
 //!
@@ -61,7 +61,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// The book of the member whose part of the team's plan this is.
+    /// The book of the member whose part of the team's plan for credits this is.
     pub fn new(window: u32, plan: &Plan) -> Book {
         let (mut groups, mut hears) = (SmallVec::new(), Vec::new());
         for stage in plan.stages() {
@@ -252,9 +252,12 @@ mod tests {
 
     #[test]
     fn a_member_of_a_large_team_tells_few() {
-        assert_eq!(groups(&Plan::flat(2, 4)), [(vec![0, 1, 3], vec![])]);
+        assert_eq!(groups(&Plan::of_credits(2, 4, None)), [(vec![0, 1, 3], vec![])]);
         let children = vec![29, 30, 31, 32];
-        assert_eq!(groups(&Plan::flat(7, 1024)), [(vec![1], children.clone()), (children, vec![29, 30, 31, 32, 1])]);
-        assert_eq!(groups(&Plan::flat(999, 1024)), [(vec![249], vec![])]);
+        assert_eq!(
+            groups(&Plan::of_credits(7, 1024, None)),
+            [(vec![1], children.clone()), (children, vec![29, 30, 31, 32, 1])]
+        );
+        assert_eq!(groups(&Plan::of_credits(999, 1024, None)), [(vec![249], vec![])]);
     }
 }

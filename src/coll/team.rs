@@ -101,14 +101,9 @@ impl<A: Adapter> Team<A> {
         let window = cells.window();
         let (me, members, hosts) = (cells.me(), cells.members(), cells.hosts());
         let direct = hosts.is_none() && cells.maps(me);
-        let plan = match &hosts {
-            Some(hosts) => Plan::levels(me, hosts),
-            None if direct && Plan::needs_board(members) => Plan::board(me, members),
-            None => Plan::direct(me, members),
-        };
+        let plan = Plan::of_barrier(me, members, hosts.as_ref(), direct);
         let meetings = Meetings::new(me, members, hosts.as_ref());
-        let credits = hosts.as_ref().map_or_else(|| Plan::flat(me, members), |hosts| Plan::levels(me, hosts));
-        let book = Book::new(window, &credits);
+        let book = Book::new(window, &Plan::of_credits(me, members, hosts.as_ref()));
         Team {
             cells,
             images,

@@ -8,7 +8,7 @@ use super::killed::ThisHost;
 use super::{Phase, environment, exit, limits, signals};
 use crate::am::library::Library;
 use crate::am::region::{COLLECTIVE, COMMAND, CONTROL, Layout};
-use crate::am::wait::{Waiter, is_crowded};
+use crate::am::wait::{Waiter, crowd::is_crowded};
 use crate::am::{Am, Wiring};
 use crate::atomic::messages as atomic;
 use crate::barrier::Barrier;
@@ -447,11 +447,8 @@ fn library(
 
 /// Whom this node tells in the barrier. `reads`: nodes of this host can read each other's regions.
 fn plan(config: &Config, me: u32, nodes: u32, places: &Places, reads: bool) -> Plan {
-    let plan = match Grouping::new(nodes as usize, |node| places.host(node as u32)) {
-        Some(hosts) => Plan::levels(me as usize, &hosts),
-        None if reads && Plan::needs_board(nodes as usize) => Plan::board(me as usize, nodes as usize),
-        None => Plan::direct(me as usize, nodes as usize),
-    };
+    let hosts = Grouping::new(nodes as usize, |node| places.host(node as u32));
+    let plan = Plan::of_barrier(me as usize, nodes as usize, hosts.as_ref(), reads);
     if trace::is_wanted(config, me) { plan.with_later_stages_only() } else { plan }
 }
 

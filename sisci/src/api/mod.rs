@@ -42,27 +42,9 @@ fn settle<T>(result: Result<T>, otherwise: T, error: *mut u32) -> T {
     value
 }
 
-/// Functions that report by their last parameter, `error`, which the macro adds: NOT_INITIALIZED before SCIInitialize. A body is a `Result`; after `or` stands what the function returns
-/// with an error. Pointers are the program's, valid as the contract says: that is what each body's unsafe code stands on.
-macro_rules! reporting {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {$(
-        $(#[$doc])*
-        /// # Safety
-        /// Pointers are null, or valid for what the function does with them.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
-            // A closure, so that `?` ends the body and not the function.
-            let body = || -> crate::error::Result<_> {
-                crate::state::config()?;
-                $body
-            };
-            crate::api::settle(body(), ($($otherwise)?), error)
-        }
-        crate::api::other_names!($name($($arg: $type,)* error: *mut u32) $(-> $value)?);
-    )*};
-}
-
-/// The same of functions whose cost counts: what they look at first says NOT_INITIALIZED.
+/// Functions that report by their last parameter, `error`, which the macro adds. A body is a `Result`; after `or` stands what the function returns
+/// with an error. Pointers are the program's, valid as the contract says: that is what each body's unsafe code stands on. What a body looks at
+/// first says NOT_INITIALIZED: these are the functions whose cost counts.
 macro_rules! quick {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {$(
         $(#[$doc])*
@@ -70,11 +52,25 @@ macro_rules! quick {
         /// Pointers are null, or valid for what the function does with them.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $type,)* error: *mut u32) $(-> $value)? {
+            // A closure, so that `?` ends the body and not the function.
             let body = || -> crate::error::Result<_> { $body };
             crate::api::settle(body(), ($($otherwise)?), error)
         }
         crate::api::other_names!($name($($arg: $type,)* error: *mut u32) $(-> $value)?);
     )*};
+}
+
+/// The same of all others: NOT_INITIALIZED before SCIInitialize.
+macro_rules! reporting {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {
+        crate::api::quick! {$(
+            $(#[$doc])*
+            fn $name($($arg: $type),*) $(-> $value, or $otherwise)?; {
+                crate::state::config()?;
+                $body
+            }
+        )*}
+    };
 }
 
 /// Functions that do not report.

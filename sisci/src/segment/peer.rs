@@ -107,10 +107,14 @@ impl LocalSegment {
         Ok(())
     }
 
-    /// Takes into account ends of peers that the kernel knows of and the service has not looked at yet.
+    /// Takes into account ends of peers, and of other owners, that the kernel knows of and the service has not looked at yet.
     pub fn notice_ends(&self) {
-        let guests = self.peers.lock().guests.clone();
+        let (guests, siblings) = {
+            let peers = self.peers.lock();
+            (peers.guests.clone(), peers.siblings.clone())
+        };
         guests.into_iter().for_each(Watch::ready);
+        siblings.into_iter().for_each(Watch::ready);
     }
 
     /// Tells all peers of an adapter to leave; or throws them out.
