@@ -3,7 +3,8 @@
 # started_in: the caller's directory. root, target, stage: the repository, cargo's target directory, and the files that a user
 # links against (lib, include, bin). CI_PROFILE: the profile of the library. It is release unless it says quick, which takes a
 # third of the time to build. A quick library has a stage and C programs of its own. CI_TIMED_PROFILE: the profile of the library for
-# timing mode, if it is another.
+# timing mode, if it is another. CI_ARCH: the architecture to build for, if it is not this machine's (aarch64); it has a stage and C programs
+# of its own, too, and ci/arm runs them. built: where cargo puts what it builds for users.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
@@ -15,8 +16,12 @@ export CARGO_TARGET_DIR=$target
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
 profile=${CI_PROFILE:-release}
 timed_profile=${CI_TIMED_PROFILE:-$profile}
+arch=${CI_ARCH:-}
 of_profile=
 [ "$profile" = release ] || of_profile=-$profile
+[ -z "$arch" ] || of_profile+=-$arch
+built=$target/${arch:+$arch-unknown-linux-gnu/}${profile/#dev/debug}
+[ -z "$arch" ] || export "CARGO_TARGET_${arch^^}_UNKNOWN_LINUX_GNU_LINKER=$arch-linux-gnu-gcc"
 stage=$target/stage$of_profile
 cores=$(nproc)
 
@@ -55,6 +60,9 @@ missing_packages() {
       NPopenmpi) command -v NPopenmpi >/dev/null || say netpipe-openmpi ;;
       pdgemm) [ -e /usr/lib/x86_64-linux-gnu/libscalapack-openmpi.so ] || say libscalapack-openmpi-dev libopenblas0-serial ;;
       srun) command -v srun >/dev/null || say slurm-client ;;
+      *-linux-gnu-gcc) command -v "$word" >/dev/null || say "gcc-${word%-gcc} libc6-dev-arm64-cross" ;;
+      *-linux-gnu-g++) command -v "$word" >/dev/null || say "g++-${word%-g++}" ;;
+      qemu-*) command -v "$word" >/dev/null || say qemu-user ;;
       munged) command -v munged >/dev/null || say munge ;;
       ucx_perftest) command -v "$word" >/dev/null || say ucx-utils ;;
       ip) { command -v ip && command -v unshare; } >/dev/null || say iproute2 util-linux ;;
@@ -118,11 +126,11 @@ put() {
   cp "$1" "$2.$BASHPID" && mv "$2.$BASHPID" "$2" || die "cannot write $2"
 }
 
-exports() { nm -D --defined-only "$target/$profile/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
+exports() { nm -D --defined-only "$built/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
 
 # Makes archive $1 from cargo's, in directory $2, with the names on standard input, unless it is newer than what it is made from.
 make_archive() { # OUT [DIRECTORY]
-  local from=${2:-$target/$profile}/libgasnet_sci.a names
+  local from=${2:-$built}/libgasnet_sci.a names
   [ "$1" -nt "$from" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
   cat >"$names"
@@ -179,19 +187,20 @@ cargo_progress() { # WHAT LOG PARENT
 make_stage() {
   local soname file
   [ "${CI_STAGED:-}" != "$stage" ] || return 0
-  [ -e "$target/$profile/libgasnet_sci.so" ] || say "building the $profile library${build_part:-}: about five minutes of processor time, and the network the first time ..."
-  cargo_build "the $profile library" --profile "$profile" || not_built "the $profile build"
+  [ -e "$built/libgasnet_sci.so" ] || say "building the $profile library${build_part:-}: about five minutes of processor time, and the network the first time ..."
+  # shellcheck disable=SC2046 # two words
+  cargo_build "the $profile library" --profile "$profile" $([ -z "$arch" ] || echo --target "$arch-unknown-linux-gnu") || not_built "the $profile build"
   mkdir -p "$stage/lib" "$stage/include" "$stage/bin"
-  soname=$(readelf -d "$target/$profile/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  soname=$(readelf -d "$built/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
-  put "$target/$profile/libgasnet_sci.so" "$stage/lib/$soname"
+  put "$built/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
-  make_archive "$stage/lib/libgasnet_sci.a" < <(exports)
+  [ -n "$arch" ] || make_archive "$stage/lib/libgasnet_sci.a" < <(exports) # needs a linker of that architecture
   mkdir -p "$stage/lib/gasnet-sci"
-  put "$target/$profile/libgasnet_sci_sock.so" "$stage/lib/gasnet-sci/libgasnet_sci_sock.so"
+  put "$built/libgasnet_sci_sock.so" "$stage/lib/gasnet-sci/libgasnet_sci_sock.so"
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
-  for file in gasnetrun_sci gasnet-sci; do put "$target/$profile/$file" "$stage/bin/$file"; done
+  for file in gasnetrun_sci gasnet-sci; do put "$built/$file" "$stage/bin/$file"; done
   chmod +x "$stage"/bin/*
 }
 

@@ -5,6 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, thread};
 
+/// What the names of directories end in, if the library in them is not the release build for this machine: `of_profile` of ci/lib.sh.
+pub fn of_profile() -> String {
+    let profile = env::var("CI_PROFILE").ok().filter(|profile| profile != "release");
+    let ends = [profile, env::var("CI_ARCH").ok().filter(|arch| !arch.is_empty())];
+    ends.into_iter().flatten().map(|word| format!("-{word}")).collect()
+}
+
 /// The repository and its directories, all absolute.
 pub struct Repo {
     pub root: PathBuf,
@@ -22,11 +29,7 @@ impl Repo {
             Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?.to_path_buf();
         let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
-        let stage = match env::var("CI_PROFILE") {
-            Ok(profile) if profile != "release" => format!("stage-{profile}"),
-            _ => "stage".into(),
-        };
-        Ok(Repo { stage: target.join(stage), target, root, cores })
+        Ok(Repo { stage: target.join(format!("stage{}", of_profile())), target, root, cores })
     }
 
     /// A command that runs in the repository, with empty input and without the variables that cargo sets for what it

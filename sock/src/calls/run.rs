@@ -51,6 +51,7 @@ unsafe extern "C" fn fexecve(fd: c_int, argv: Texts, envp: Texts) -> c_int {
 ///
 /// # Safety
 /// A null ends the texts; the environment stands behind it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 unsafe extern "C" fn execle_array(path: *const c_char, argv: Texts) -> c_int {
     // SAFETY: the caller's promise.
     unsafe {
@@ -78,7 +79,24 @@ macro_rules! listed {
     )* };
 }
 
-#[cfg(target_arch = "x86_64")]
+/// The same: seven arguments are in registers, the others on the stack.
+#[cfg(target_arch = "aarch64")]
+macro_rules! listed {
+    ($($name:ident => $array:path;)*) => { $(
+        // SAFETY: the registers are stored right below the arguments on the stack, which stays aligned to 16 bytes.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() -> c_int {
+            std::arch::naked_asm!(
+                "sub sp, sp, #64", "str x30, [sp]", "stp x1, x2, [sp, #8]", "stp x3, x4, [sp, #24]", "stp x5, x6, [sp, #40]",
+                "str x7, [sp, #56]", "add x1, sp, #8", "bl {}", "ldr x30, [sp]", "add sp, sp, #64", "ret", sym $array
+            )
+        }
+    )* };
+}
+
+// Elsewhere these are libc's, which does not tell this library that another program takes over.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 listed! {
     execl => execv;
     execlp => execvp;
@@ -147,6 +165,7 @@ unsafe extern "C" {
     fn shutdown(fd: c_int, how: c_int) -> c_int;
     fn close(fd: c_int) -> c_int;
     fn dup(fd: c_int) -> c_int;
+    #[cfg(target_arch = "x86_64")]
     fn dup2(fd: c_int, to: c_int) -> c_int;
     fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int;
     fn fcntl(fd: c_int, cmd: c_int, arg: usize) -> c_int;

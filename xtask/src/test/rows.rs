@@ -1,11 +1,10 @@
 //! The rows of ci/rows: C programs, how they are built and run, and the sections of ci/test.
 
-use crate::repo::Repo;
+use crate::repo::{Repo, of_profile};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::env;
 
 pub struct Rows {
     /// Lists of programs with their arguments.
@@ -139,8 +138,7 @@ impl Build {
 
     /// The directory of its programs in target/c-tests.
     pub fn directory(&self) -> String {
-        let profile = env::var("CI_PROFILE").ok().filter(|profile| profile != "release");
-        self.name() + &profile.map(|profile| format!("-{profile}")).unwrap_or_default()
+        self.name() + &of_profile()
     }
 
     /// Its name with or without the profile.
