@@ -169,6 +169,22 @@ kernels! {
     THREADS_2 = bench_par_threads_2;
     THREADS_4 = bench_par_threads_4;
     THREADS_8 = bench_par_threads_8;
+    BOTH_SHORT_1 = bench_par_both_short_1;
+    BOTH_SHORT_2 = bench_par_both_short_2;
+    BOTH_SHORT_4 = bench_par_both_short_4;
+    BOTH_SHORT_8 = bench_par_both_short_8;
+    BOTH_MEDIUM_1 = bench_par_both_medium_1;
+    BOTH_MEDIUM_2 = bench_par_both_medium_2;
+    BOTH_MEDIUM_4 = bench_par_both_medium_4;
+    BOTH_MEDIUM_8 = bench_par_both_medium_8;
+    BOTH_PUT_1 = bench_par_both_put_1;
+    BOTH_PUT_2 = bench_par_both_put_2;
+    BOTH_PUT_4 = bench_par_both_put_4;
+    BOTH_PUT_8 = bench_par_both_put_8;
+    BOTH_ATOMIC_1 = bench_par_both_atomic_1;
+    BOTH_ATOMIC_2 = bench_par_both_atomic_2;
+    BOTH_ATOMIC_4 = bench_par_both_atomic_4;
+    BOTH_ATOMIC_8 = bench_par_both_atomic_8;
 }
 
 /// What one of the two clients (see bench.h) does besides kernels.

@@ -52,6 +52,7 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
                 let operation = format!("short round trips of {threads} {many}, per message, PAR");
                 plan.row("am", &operation, kernel, 1e3, 0, None, Unit::Ns, None);
             }
+            threads_of_both(&mut plan);
         }
         Job::Crowd(nodes) => {
             let at = |targets: [f64; 3]| CROWDS.iter().position(|n| *n == nodes).map(|i| targets[i]);
@@ -73,6 +74,26 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
         Job::NearOfTwo | Job::NearOfOne => hosts::near(&mut plan),
     }
     plan.list
+}
+
+// Threads of both nodes at once, beside one thread of each. With more threads than cores they share these, which must not cost them more.
+fn threads_of_both(plan: &mut Plan<'_>) {
+    let shorts = [k::BOTH_SHORT_2, k::BOTH_SHORT_4, k::BOTH_SHORT_8];
+    let mediums = [k::BOTH_MEDIUM_2, k::BOTH_MEDIUM_4, k::BOTH_MEDIUM_8];
+    let puts = [k::BOTH_PUT_2, k::BOTH_PUT_4, k::BOTH_PUT_8];
+    let atomics = [k::BOTH_ATOMIC_2, k::BOTH_ATOMIC_4, k::BOTH_ATOMIC_8];
+    let kinds = [
+        ("am", "short round trips", shorts, &ONE_SHORT, 0),
+        ("am", "medium round trips", mediums, &ONE_MEDIUM, 64),
+        ("rma", "puts with polls", puts, &ONE_PUT, 64),
+        ("atomic", "fetch-adds with polls", atomics, &ONE_ATOMIC, 8),
+    ];
+    for (section, what, kernels, one, bytes) in kinds {
+        for (threads, kernel) in [2, 4, 8].into_iter().zip(kernels) {
+            let operation = format!("{what} both ways, {threads} threads per node, PAR");
+            plan.row(section, &operation, kernel, 500.0, bytes, Some(one), Unit::Ns, Some(1.5));
+        }
+    }
 }
 
 fn poll_target(nodes: u32) -> Option<f64> {
@@ -127,7 +148,7 @@ fn par(plan: &mut Plan<'_>) {
 }
 
 const MEDIUM: [usize; 7] = [8, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-const LONG: [usize; 7] = [8, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
+const LONG: [usize; 8] = [8, 64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20];
 const TRANSFERS: [usize; 10] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 
 // The target of a row for one size.
@@ -154,8 +175,10 @@ fn messages(plan: &mut Plan<'_>) {
         // The time of a small one is bounded by the line that announces it, as that of a Medium is.
         let copy = Some(if bytes > 64 << 10 { &COPY_TO } else { &COPY_STREAM });
         let full = of(bytes, &[(1 << 20, 0.95)]);
-        let trip = of(bytes, &[(64, 1.6), (4 << 10, 4.6)]);
-        plan.row("am", "long request-reply round trip", k::LONG_REPLY_TRIP, 400.0, bytes, line, Unit::Us, trip);
+        let trip = of(bytes, &[(64, 1.6), (4 << 10, 4.6), (16 << 10, 1.05), (64 << 10, 1.05)]);
+        // That of these two is bounded by their bytes.
+        let bare = if matches!(bytes, 16_384 | 65_536) { Some(&COPY_TRIP) } else { line };
+        plan.row("am", "long request-reply round trip", k::LONG_REPLY_TRIP, 400.0, bytes, bare, Unit::Us, trip);
         plan.row("am", "long request-request round trip", k::LONG_REQUEST_TRIP, 400.0, bytes, line, Unit::Us, None);
         plan.row("am", "long flood, one way", k::LONG_FLOOD, 50.0, bytes, copy, Unit::Rate, full);
         plan.row("am", "long flood, request-reply", k::LONG_REPLY_FLOOD, 100.0, bytes, copy, Unit::Rate, None);

@@ -87,11 +87,12 @@ void BENCH(barrier)(void);
 void BENCH(am_table)(gasnet_handlerentry_t *table);
 #define AM_HANDLERS 10
 void bench_par_threads_table(gasnet_handlerentry_t *table);
-#define THREADS_HANDLERS 2
+#define THREADS_HANDLERS 3
 void BENCH(rest)(void);                 /* sleeps until `rouse` is called; such nodes leave the cores to others */
 void BENCH(rouse)(gasnet_node_t node);
 void BENCH(coll_start)(void);
 void BENCH(ex_start)(void);
+void BENCH(ex_count)(void *at);          /* adds 1 to a word of the peer's segment, and fetches it */
 
 /* n times `call` at node 0, then `sync`. */
 #define BENCH_LOOP_AT_0(call, sync)                                                                                  \

@@ -47,6 +47,10 @@ double BENCH(ex_get_val)(long n, size_t bytes) {
 static gex_AD_t bench_domain;
 
 void BENCH(ex_start)(void) { gex_AD_Create(&bench_domain, bench_tm, GEX_DT_U64, GEX_OP_FADD, 0); }
+void BENCH(ex_count)(void *at) {
+  uint64_t before;
+  gex_Event_Wait(gex_AD_OpNB_U64(bench_domain, &before, bench_peer, at, GEX_OP_FADD, 1, 0, 0));
+}
 
 /* As GASNet names it, and as it is mapped here. */
 static void *word_of_1(void) { return (bench_me == 1 ? bench_mine : bench_remote) + WORD_AT; }
