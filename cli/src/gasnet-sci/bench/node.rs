@@ -56,7 +56,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     if job != Job::Threads {
         sys::bind_to_cpus(&cpus)?;
     }
-    let pair = matches!(job, Job::Timed | Job::Native | Job::Layers | Job::Reference | Job::Par);
+    let pair = matches!(job, Job::Timed | Job::Native | Job::Layers | Job::Reference | Job::Par | Job::Threads);
     let node = Node::start(if pair { SEGMENT } else { 64 << 10 }, matches!(job, Job::Par | Job::Threads))?;
     match job {
         Job::Start(_) | Job::Played(_) | Job::Hosts(..) | Job::NearOfTwo | Job::NearOfOne => {}
@@ -65,6 +65,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         Job::Threads => {
             let cores = Topology::read().cores;
             node.threads_on(&cores.iter().map(|cpus| cpus[0]).collect::<Vec<_>>());
+            node.touch();
             rounds(&node, &measures, number("rounds"), budget, asked)?;
         }
         Job::Timed => {

@@ -76,7 +76,8 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
     plan.list
 }
 
-// Threads of both nodes at once, beside one thread of each. With more threads than cores they share these, which must not cost them more.
+// Threads of both nodes at once, beside one thread of each. With more threads than cores they share these, which must not cost
+// them more.
 fn threads_of_both(plan: &mut Plan<'_>) {
     let shorts = [k::BOTH_SHORT_2, k::BOTH_SHORT_4, k::BOTH_SHORT_8];
     let mediums = [k::BOTH_MEDIUM_2, k::BOTH_MEDIUM_4, k::BOTH_MEDIUM_8];

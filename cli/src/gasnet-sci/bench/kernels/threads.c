@@ -1,6 +1,9 @@
-/* Threads of a client in PAR that poll and send at once. `bench_par_threads_N`: each thread of node 0 makes Short round trips of its own, and
- * the threads of node 1 poll. `bench_par_both_*_N`: the threads of both nodes do the same at once, messages or transfers. A thread waits for messages in the library, which gives the core away, so that nodes with more
- * threads than cores come to an end. */
+/* Threads of a client in PAR that poll and send at once.
+ * - bench_par_threads_N: each thread of node 0 makes Short round trips of its own, and the threads of node 1 poll.
+ * - bench_par_both_KIND_N: the threads of both nodes do something at once, each for itself: Short or Medium round trips, puts,
+ *   fetch-adds.
+ * A thread waits for messages in the library, which gives the core away, so that nodes with more threads than cores come to
+ * an end. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* affinity */
 #endif
@@ -100,8 +103,8 @@ static void *thread_main(void *answer) {
   return NULL;
 }
 
-/* n messages, requests and answers of SHORT_ONE, else n of this node. The caller is one of the `threads`. What it takes to start and to end the others is not
- * measured. */
+/* n operations of this node by `threads` threads, of which the caller is one. A round trip of `bench_par_threads_N` is two of
+ * them, a request and an answer; `each` says so. What it takes to start and to end the other threads is not measured. */
 static double run(long n, long threads, long each) {
   pthread_t others[MOST_THREADS];
   double start, end = 0;
