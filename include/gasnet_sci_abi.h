@@ -1103,6 +1103,16 @@ uint32_t gasneti_sci_wait_step(uint32_t failed);
 int gasneti_sci_poll_watched(int is_reply);
 
 /*
+ As `gasneti_sci_poll_watched`, for `GASNET_PAR`.
+ */
+int gasneti_sci_poll_watched_in_par(int is_reply);
+
+/*
+ As `gasneti_sci_wait_watched`, for `GASNET_PAR`.
+ */
+uint32_t gasneti_sci_wait_watched_in_par(uint32_t failed, int is_reply);
+
+/*
  Like `gasneti_sci_wait_step`, after an inline look has seen a message of the watched peer.
  */
 uint32_t gasneti_sci_wait_watched(uint32_t failed, int is_reply);

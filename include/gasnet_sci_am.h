@@ -43,13 +43,13 @@ GASNETI_SCI_INLINE gasnet_token_t gasneti_sci_checked(const char *name, const ch
 #define GASNETI_SCI_LINE(n)                                                                                          \
   GASNETI_SCI_ALWAYS int gasneti_sci_requested_w##n(gasnet_node_t to, gasnet_handler_t handler,                      \
                                                     uint32_t numargs GASNETI_SCI_LIST##n) {                          \
-    uint32_t outstanding = 0;                                                                                        \
-    gasneti_sci_way_t *way = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_way_to(to, &outstanding) : NULL;          \
+    uint32_t index = 0, outstanding = 0;                                                                             \
+    gasneti_sci_way_t *way = GASNETI_SCI_IS_CLIENTS(handler) ? gasneti_sci_way_to(to, &index, &outstanding) : NULL;  \
     uint64_t *slot;                                                                                                  \
     if_pf (way == NULL) return 0;                                                                                    \
-    slot = GASNETI_SCI_SLOT(way, way->sent);                                                                         \
+    slot = GASNETI_SCI_SLOT(way, index);                                                                             \
     GASNETI_SCI_STORE##n;                                                                                            \
-    gasneti_sci_send(way, slot, outstanding, handler, numargs);                                                      \
+    gasneti_sci_send(way, slot, index, outstanding, handler, numargs);                                               \
     return 1;                                                                                                        \
   }                                                                                                                  \
   GASNETI_SCI_ALWAYS int gasneti_sci_replied_w##n(gasnet_token_t to, gasnet_handler_t handler,                       \

@@ -49,6 +49,15 @@
 #define GASNETI_SCI_PAUSE() __asm__ __volatile__("" : : : "memory")
 #endif
 
+/* The library's part after a look that has seen a message. */
+#if defined(GASNET_PAR)
+#define GASNETI_SCI_POLL_WATCHED(is_reply) gasneti_sci_poll_watched_in_par(is_reply)
+#define GASNETI_SCI_WAIT_WATCHED(failed, is_reply) gasneti_sci_wait_watched_in_par((failed), (is_reply))
+#else
+#define GASNETI_SCI_POLL_WATCHED(is_reply) gasneti_sci_poll_watched(is_reply)
+#define GASNETI_SCI_WAIT_WATCHED(failed, is_reply) gasneti_sci_wait_watched((failed), (is_reply))
+#endif
+
 /* A field of the library's that a thread of this node may write at any time: GASNET_PAR. Where there is one thread, a
  * plain access saves an instruction for each field, three in a poll. */
 #if defined(GASNET_PAR)
@@ -86,15 +95,16 @@ GASNETI_SCI_ALWAYS void gasneti_sci_unlock(gasneti_sci_way_t *way) {
   (void)way;
 #endif
 }
-/* The way to `node`, locked, if a Short may be sent there now, else null. Stores the number of requests that were sent
- * there and are not retired to *outstanding. */
-GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *outstanding) {
+/* The way to `node`, locked, if a Short may be sent there now, else null. Stores the number of the next request to *index, and how many
+ * before it are not retired to *outstanding. */
+GASNETI_SCI_ALWAYS gasneti_sci_way_t *gasneti_sci_way_to(gasnet_node_t node, uint32_t *index, uint32_t *outstanding) {
   gasneti_sci_way_t *way;
   if_pf (node >= gasneti_sci_direct.nodes) return NULL;
   way = __atomic_load_n(&gasneti_sci_direct.ways[node], __ATOMIC_ACQUIRE);
   if_pf (way == NULL || !gasneti_sci_lock(way)) return NULL;
   /* acquire: this node's reply handlers have finished with the paired reply slots, before the peer writes there again */
-  *outstanding = __atomic_load_n(&way->sent, __ATOMIC_RELAXED) - __atomic_load_n(&way->retired, __ATOMIC_ACQUIRE);
+  *index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
+  *outstanding = *index - __atomic_load_n(&way->retired, __ATOMIC_ACQUIRE);
   if_pf (*outstanding >= way->room) {
     gasneti_sci_unlock(way);
     return NULL;
@@ -109,10 +119,10 @@ GASNETI_SCI_ALWAYS void gasneti_sci_claim_ahead(gasneti_sci_way_t *way, uint32_t
   for (i = GASNETI_SCI_CLAIM_BATCH; i < 2 * GASNETI_SCI_CLAIM_BATCH; i++)
     __atomic_store_n(&GASNETI_SCI_SLOT(way, index + i)[GASNETI_SCI_LINE_WORDS], ~(uint64_t)0, __ATOMIC_RELAXED);
 }
-/* Publishes the request whose words lie in `slot`, the next one of `way`, and unlocks `way`. */
-GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t outstanding,
+/* Publishes request `index`, the next one of `way`, whose words lie in `slot`, and unlocks `way`. */
+GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot, uint32_t index, uint32_t outstanding,
                                          gasnet_handler_t handler, uint32_t numargs) {
-  const uint32_t index = __atomic_load_n(&way->sent, __ATOMIC_RELAXED);
+  const uint32_t at = index & way->mask;
   const uint32_t lap = index >> way->shift & (GASNETI_SCI_META_SEQUENCE - 1), sequence = lap | GASNETI_SCI_META_SEQUENCE;
   uint32_t asleep;
   /* counted before it is published: the library takes a reply to a request that is not counted for damaged memory */
@@ -120,7 +130,7 @@ GASNETI_SCI_ALWAYS void gasneti_sci_send(gasneti_sci_way_t *way, uint64_t *slot,
   __atomic_store_n(slot, GASNETI_SCI_META(sequence, handler, numargs), __ATOMIC_RELEASE);
   if (outstanding == 0 || GASNETI_SCI_OWN(way, heard) != 0) GASNETI_SCI_HAND_OVER(slot);
   GASNETI_SCI_SET_OWN(way, heard, 0);
-  way->ends[index & way->mask] = *way->head;
+  way->ends[at] = *way->head;
   __atomic_store_n(way->ready, index + 1, __ATOMIC_RELEASE);
   /* pairs with the sleeper's membarrier: the sleeper sees the count, or this node sees the sleep word */
   GASNETI_SCI_FENCE_COMPILER();
@@ -138,13 +148,14 @@ GASNETI_SCI_ALWAYS uint64_t *gasneti_sci_reply_at(gasnet_token_t token) {
 /* Publishes the reply whose words lie in `slot`. */
 GASNETI_SCI_ALWAYS void gasneti_sci_answer(uint64_t *slot, gasnet_handler_t handler, uint32_t numargs) {
   gasneti_sci_answer_t *answer = gasneti_sci_direct.answer;
+  const gasneti_sci_way_t *way = answer->way;
   __atomic_store_n(slot, GASNETI_SCI_META(answer->sequence, handler, numargs), __ATOMIC_RELEASE);
   GASNETI_SCI_HAND_OVER(slot);
   answer->slot = NULL;
   answer->answered = GASNETI_SCI_ANSWERED;
-  __atomic_store_n(answer->way->ready + 1, answer->count, __ATOMIC_RELEASE);
+  __atomic_store_n(way->ready + 1, answer->count, __ATOMIC_RELEASE);
   GASNETI_SCI_FENCE_COMPILER(); /* pairs with the sleeper's membarrier, as in gasneti_sci_send */
-  if_pf (__atomic_load_n(answer->way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(answer->way);
+  if_pf (__atomic_load_n(way->bell, __ATOMIC_RELAXED) != 0) gasneti_sci_wake(way);
 }
 #endif /* GASNETI_SCI_DIRECT */
 
@@ -179,7 +190,7 @@ GASNETI_SCI_ALWAYS int gasneti_sci_glance_once(gasneti_sci_watch_t *watch) {
 }
 /* The library's part, for what a glance returned. */
 GASNETI_SCI_ALWAYS int gasneti_sci_poll_seen(int seen) {
-  return seen == 3 ? gasneti_sci_poll() : gasneti_sci_poll_watched(seen == 2);
+  return seen == 3 ? gasneti_sci_poll() : GASNETI_SCI_POLL_WATCHED(seen == 2);
 }
 /* The inline part of a poll in a client's loop: a glance, and the pauses that the library asks for. */
 GASNETI_SCI_ALWAYS int gasneti_sci_glance(gasneti_sci_watch_t *watch) {
@@ -213,7 +224,7 @@ GASNETI_SCI_INLINE uint32_t gasneti_sci_wait(uint32_t failed) {
   int seen;
   if_pf (left == 0 || failed >= GASNETI_SCI_OWN(watch, spins)) return gasneti_sci_wait_step(failed);
   seen = gasneti_sci_look(watch);
-  if (seen != 0) return gasneti_sci_wait_watched(failed, seen == 2);
+  if (seen != 0) return GASNETI_SCI_WAIT_WATCHED(failed, seen == 2);
   GASNETI_SCI_SET_OWN(watch, left, left - 1);
   gasneti_sci_gap(watch);
   return failed + 1;

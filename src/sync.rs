@@ -270,13 +270,16 @@ impl<T> ModeLock<T> {
         (!self.threaded).then(|| unsafe { &*self.value.get() })
     }
 
+    /// As [`Self::lock`], but gives up at once when another thread is inside.
+    #[inline(always)]
+    pub fn try_lock(&self) -> Option<Locked<'_, T>> {
+        (!self.threaded || self.word.try_lock()).then(|| Locked(self, PhantomData))
+    }
+
     /// As [`Self::with`], but gives up at once when another thread is inside.
     #[inline(always)]
     pub fn try_with<R>(&self, f: impl FnOnce(&T) -> R) -> Option<R> {
-        if self.threaded && !self.word.try_lock() {
-            return None;
-        }
-        Some(f(&Locked(self, PhantomData)))
+        self.try_lock().map(|value| f(&value))
     }
 }
 

@@ -276,5 +276,9 @@ impl LocalMap for Lent {
         unreachable!("whoever stores what has come has no use for words at {offset}")
     }
 
+    unsafe fn words_inside<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+        self.words(offset)
+    }
+
     fn will_read(&self, _offset: usize) {}
 }

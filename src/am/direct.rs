@@ -21,7 +21,7 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
-use crate::am::region::{Layout, SLOT};
+use crate::am::region::{LINE, Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
 use crate::sync::fixed::AtomicU64;
 use crate::sync::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
@@ -31,6 +31,8 @@ use std::ptr::null;
 /// Header polls granted before a poll must call the library, which looks further than the words of [`Watch`]. With 16 the call
 /// costs each of them 1 to 2 ns.
 pub const GRANT: u32 = 16;
+/// The last word of a line, which claims overwrite.
+const LAST_WORD: usize = LINE / 8 - 1;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
 /// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
@@ -111,6 +113,30 @@ impl Direct {
         }
     }
 
+    /// The slot of request `index`, if `room` is not 0.
+    #[inline(always)]
+    pub fn request_slot(&self, index: u32) -> *mut u64 {
+        self.slots.wrapping_add((index & self.mask) as usize * SLOT).cast()
+    }
+
+    /// Claims the first line of `slot`, one of this way's that is free, or both, as [`RemoteMap::claim_by_store`] does: by the address, without
+    /// the checks of an offset, 12 instructions of each Short.
+    ///
+    /// # Safety
+    /// `slot` is what [`Self::request_slot`] or [`Self::reply_slot`] of a mapped peer gave, and not null. The slot is free.
+    #[inline(always)]
+    pub unsafe fn claim(slot: *mut u64, both_lines: bool) {
+        let claim = |line: usize| {
+            // SAFETY: the last word of a line of the slot, which is mapped and aligned.
+            let word = unsafe { AtomicU64::from_ptr(slot.wrapping_add(line * (LINE / 8) + LAST_WORD)) };
+            word.store(u64::MAX, Ordering::Relaxed); // Relaxed: nobody reads it
+        };
+        claim(0);
+        if both_lines {
+            claim(1);
+        }
+    }
+
     /// Where the reply to the peer's request `index` goes; null if each reply is a call of the library.
     #[inline(always)]
     pub fn reply_slot(&self, index: u32) -> *mut u64 {
@@ -186,7 +212,7 @@ pub struct Watch {
     /// Slot of the next reply.
     pub reply: AtomicPtr<u64>,
     /// Pauses between two looks.
-    pub gap: AtomicU32,
+    pub gap: u32,
     /// The peer that the two slots belong to.
     pub peer: Cell<usize>,
     /// Where these two lie in the command region.
@@ -199,6 +225,9 @@ pub struct Watch {
     pub reply_index: Cell<u32>,
     /// What `left` was, and [`TO_WAIT`].
     granted: AtomicU32,
+    /// What a message of the watched peer grants; 0: that must be found out. It saves each the questions whether other peers or other work
+    /// are to be looked after.
+    again: AtomicU32,
 }
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
@@ -213,9 +242,9 @@ const TO_WAIT: u32 = 1 << 31;
 const NO_SEQUENCE: u16 = 1;
 
 impl Watch {
-    /// Nothing is granted: each poll is a call of the library. `readable`: any word. The slots point there until they are known,
+    /// Nothing is granted: each poll is a call of the library. `gap`: pauses between two looks. `readable`: any word. The slots point there until they are known,
     /// because a header poll of another thread may see a grant before it sees the slots (no order, see [`Watch`]).
-    pub fn none(readable: *mut u64) -> Watch {
+    pub fn none(readable: *mut u64, gap: u32) -> Watch {
         Watch {
             left: AtomicU32::new(0),
             pauses: AtomicU32::new(0),
@@ -224,24 +253,41 @@ impl Watch {
             reply_sequence: AtomicU16::new(NO_SEQUENCE),
             request: AtomicPtr::new(readable),
             reply: AtomicPtr::new(readable),
-            gap: AtomicU32::new(1),
+            gap,
             peer: Cell::new(0),
             request_at: Cell::new(0),
             reply_at: Cell::new(0),
             request_index: Cell::new(0),
             reply_index: Cell::new(0),
             granted: AtomicU32::new(0),
+            again: AtomicU32::new(0),
         }
     }
 
-    /// Grants `polls` polls. Returns how many of those granted before were made.
+    /// Grants `polls` polls.
     #[inline(always)]
-    pub fn grant(&self, polls: u32) -> u32 {
-        // Relaxed, here and below: hints (see `Watch`).
-        let made = (self.granted.load(Ordering::Relaxed) & !TO_WAIT).saturating_sub(self.left.load(Ordering::Relaxed));
-        self.granted.store(polls, Ordering::Relaxed);
-        self.left.store(polls, Ordering::Relaxed); // Relaxed: as above
-        made
+    pub fn grant(&self, polls: u32) {
+        self.granted.store(polls, Ordering::Relaxed); // Relaxed, both: hints (see `Watch`)
+        self.left.store(polls, Ordering::Relaxed);
+    }
+
+    /// How many polls of the last grant were made.
+    #[inline(always)]
+    pub fn made(&self) -> u32 {
+        // Relaxed, both: hints (see `Watch`).
+        (self.granted.load(Ordering::Relaxed) & !TO_WAIT).saturating_sub(self.left.load(Ordering::Relaxed))
+    }
+
+    /// See the field.
+    #[inline(always)]
+    pub fn again(&self) -> u32 {
+        self.again.load(Ordering::Relaxed) // Relaxed: a hint, as all here
+    }
+
+    /// Sets what [`Self::again`] says, until the next [`Self::revoke`].
+    #[inline(always)]
+    pub fn set_again(&self, polls: u32) {
+        self.again.store(polls, Ordering::Relaxed); // Relaxed: as above
     }
 
     /// As [`Self::grant`], to a wait that has just polled.
@@ -302,6 +348,7 @@ impl Watch {
     /// Makes the next poll a call of the library. [`Self::grant`] then takes the polls that were left for made: a hint of how long
     /// the client has polled may be too long by one grant.
     pub fn revoke(&self) {
-        self.left.store(0, Ordering::Relaxed); // Relaxed: as above; a poll under way may undo it
+        self.left.store(0, Ordering::Relaxed); // Relaxed, both: as above; a poll under way may undo it
+        self.again.store(0, Ordering::Relaxed);
     }
 }

@@ -104,6 +104,10 @@ impl<A: Adapter> Am<A> {
     pub unsafe fn new(wiring: Wiring<A>, config: &Config, adapter: &A, waiter: Waiter) -> Am<A> {
         let Wiring { me, threaded, layout, command, control, interrupt, connector, queue, library } = wiring;
         let readable = command.ptr(0).cast();
+        let handlers = Handlers::new(library);
+        if crate::trace::is_on() {
+            handlers.set_apart();
+        }
         Am {
             me,
             layout,
@@ -111,9 +115,9 @@ impl<A: Adapter> Am<A> {
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             peers: unsafe { Peers::new(threaded, me, layout, connector) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
-            inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control)) },
-            watch: Watch::none(readable),
-            endpoints: [Endpoint { handlers: Handlers::new(library), table: PeerTable::new(me, layout.nodes()) }],
+            inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control, adapter.wants_polls())) },
+            watch: Watch::none(readable, waiter.gap()),
+            endpoints: [Endpoint { handlers, table: PeerTable::new(me, layout.nodes()) }],
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
@@ -209,6 +213,7 @@ impl<A: Adapter> Am<A> {
 
     /// Has `check` called at each handler's return.
     pub fn check_handlers(&self, check: fn()) {
+        self.handlers().set_apart();
         let _ = self.check.set(check); // set by init, once
     }
 

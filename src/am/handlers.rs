@@ -51,9 +51,12 @@ pub struct Handlers<E: Engine> {
     /// Addresses of the client's functions by index; 0 = none. The entries below [`FIRST_CLIENT`] stay 0. They are there so
     /// that the look-up is one instruction.
     clients: [AtomicUsize; 256],
-    /// Where messages are inspected: by what, and the functions of the handlers concerned. They have none in `clients`, so that
-    /// the look-up of others costs nothing.
-    inspected: OnceLock<(Inspect, Box<[AtomicUsize]>)>,
+    /// The functions of handlers for whose messages there is more to do than to call them. They have none in `clients`, so that
+    /// one look-up tells both, and the messages of others pay nothing: before, each Short asked whether anything is recorded and whether somebody
+    /// checks, seven instructions at each side.
+    apart: OnceLock<Box<[AtomicUsize]>>,
+    /// Looks at their messages.
+    inspect: OnceLock<Inspect>,
     library: Library<E>,
     registering: Mutex<()>,
 }
@@ -67,7 +70,7 @@ impl<E: Engine> Handlers<E> {
     /// The library's own handlers, and none of the client's.
     pub fn new(library: Library<E>) -> Handlers<E> {
         let clients = std::array::from_fn(|_| AtomicUsize::new(0));
-        Handlers { clients, inspected: OnceLock::new(), library, registering: Mutex::new(()) }
+        Handlers { clients, apart: OnceLock::new(), inspect: OnceLock::new(), library, registering: Mutex::new(()) }
     }
 
     /// The library's own.
@@ -82,27 +85,34 @@ impl<E: Engine> Handlers<E> {
         self.clients[usize::from(index)].load(Ordering::Relaxed) // Relaxed: see the head of this file
     }
 
-    /// Address of the function whose messages are inspected, if the message of `token` is for one. It inspects the message. 0:
+    /// Address of the function that is set apart, if the message of `token` is for one. It inspects the message, if that is wanted. 0:
     /// there is none.
     #[cold]
     #[inline(never)]
-    pub(super) fn inspected(&self, token: &Token) -> usize {
-        let Some((inspect, functions)) = self.inspected.get() else { return 0 };
+    pub(super) fn apart(&self, token: &Token) -> usize {
+        let Some(functions) = self.apart.get() else { return 0 };
         let function = functions[usize::from(token.meta().handler())].load(Ordering::Relaxed); // Relaxed: as `function`
-        if function != 0 {
+        if let (Some(inspect), true) = (self.inspect.get(), function != 0) {
             inspect(token);
         }
         function
     }
 
+    /// Handlers that are registered from now on are set apart: their messages are recorded, or checked when the handler returns, or inspected.
+    /// Init calls it, before a client can register any.
+    pub fn set_apart(&self) {
+        self.apart.get_or_init(|| (0..256).map(|_| AtomicUsize::new(0)).collect());
+    }
+
     /// From now on messages for handlers that are registered are inspected (debug clients of GASNet-EX).
     pub fn inspect(&self, inspect: Inspect) {
-        let _ = self.inspected.set((inspect, (0..256).map(|_| AtomicUsize::new(0)).collect())); // set by init, once
+        self.set_apart();
+        let _ = self.inspect.set(inspect); // set by init, once
     }
 
     /// Where functions registered from now on go.
     fn table(&self) -> &[AtomicUsize] {
-        self.inspected.get().map_or(&self.clients, |(_, functions)| functions)
+        self.apart.get().map_or(&self.clients, |functions| functions)
     }
 
     /// Adds functions of the client's. Fixed indices are taken as they are. Then each don't-care entry, in table order, gets

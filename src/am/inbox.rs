@@ -3,7 +3,11 @@
 //!
 //! Must not know: how messages are run, the engine.
 
+#![allow(unsafe_code)] // addresses of what one peer has
+
+use super::direct::{GRANT, GRANT_ALONE};
 use super::lookout::Lookout;
+use super::outbox::Peer;
 use super::slot::Meta;
 use super::token::Token;
 use crate::am::region::Layout;
@@ -12,6 +16,15 @@ use std::cell::Cell;
 
 /// Peers that are looked at directly.
 pub(super) const PREDICTED: usize = if cfg!(loom) { 2 } else { 4 };
+
+/// After this many polls that served what the header had seen, one poll looks at every predicted peer. So a busy peer does not
+/// starve the others, nor its requests its replies.
+pub(super) const AROUND: u64 = 8;
+/// [`AROUND`] for a job with one peer and no network, where replies alone could be left behind; as many as a poll runs of one kind. With 8 a Short there and
+/// back takes 55 instructions more.
+pub(super) const AROUND_ALONE: u64 = 32;
+
+const _: () = assert!(AROUND.is_power_of_two() && AROUND_ALONE.is_power_of_two(), "one less is a mask");
 
 /// What is known of one peer's messages. 64 bytes: a line per peer.
 #[derive(Default)]
@@ -52,6 +65,12 @@ pub(crate) struct Stream {
     pub(crate) done: Cell<usize>,
 }
 
+/// What a node has of the peer that it watches; null before it watches any, and the way as long as there is none.
+struct Watched<A: Adapter>(Cell<(*const From, *const Peer<A>)>);
+
+// SAFETY: whoever has the inbox uses these addresses, one thread after the other.
+unsafe impl<A: Adapter> Send for Watched<A> {}
+
 /// State of the receiving half. One thread at a time has it. Its cells make it harmless when that thread enters again.
 pub struct Inbox<A: Adapter> {
     pub(super) me: usize,
@@ -68,6 +87,11 @@ pub struct Inbox<A: Adapter> {
     /// Every peer is predicted, so each poll looks at all slots.
     pub(super) covered: bool,
     pub(super) lookout: Lookout,
+    /// The watched peer's own, so that the path of a message that was seen there looks nothing up: [`Self::watched`].
+    watched: Watched<A>,
+    /// Polls that are granted to the header at once, and one less than a power of two: which polls that found something look at all peers.
+    pub(super) grant: u32,
+    pub(super) around: u64,
     pub(super) request_token: &'static Token,
     pub(super) reply_token: &'static Token,
     pub(crate) counters: Counters,
@@ -102,11 +126,28 @@ impl Counters {
 }
 
 impl<A: Adapter> Inbox<A> {
-    /// An empty inbox of node `me`.
-    pub fn new(me: u32, layout: Layout, command: A::Local, control: A::Local) -> Inbox<A> {
+    /// From now on the messages of `peer` are watched, to which `way` leads, if there is one.
+    #[inline(always)]
+    pub(super) fn set_watched(&self, peer: usize, way: Option<&Peer<A>>) {
+        self.watched.0.set((&raw const self.from[peer], way.map_or(std::ptr::null(), std::ptr::from_ref)));
+    }
+
+    /// What there is of the watched peer. `None`: no way leads there yet, so it has got no reply and no request.
+    #[inline(always)]
+    pub(super) fn watched(&self) -> Option<(&From, &Peer<A>)> {
+        let (from, way) = self.watched.0.get();
+        // SAFETY: null, or set by `set_watched`: ways stay as long as the engine, which has this inbox.
+        let way = unsafe { way.as_ref() }?;
+        // SAFETY: where there is a way, this was set to an element of `from`, which stays as long as this inbox.
+        Some((unsafe { &*from }, way))
+    }
+
+    /// An empty inbox of node `me`. `has_network`: the adapter has one, which polls look at.
+    pub fn new(me: u32, layout: Layout, command: A::Local, control: A::Local, has_network: bool) -> Inbox<A> {
         let nodes = layout.nodes();
         let others = (1..nodes).map(|d| ((me as usize + d) % nodes) as u32);
         let predicted: Vec<u32> = others.take(PREDICTED).collect();
+        let alone = nodes == 2;
         Inbox {
             me: me as usize,
             layout,
@@ -119,6 +160,9 @@ impl<A: Adapter> Inbox<A> {
             covered: predicted.len() + 1 == nodes,
             likely: Cell::new(predicted.len()),
             lookout: Lookout::new(&layout),
+            watched: Watched(Cell::new((std::ptr::null(), std::ptr::null()))),
+            grant: if alone { GRANT_ALONE } else { GRANT },
+            around: if alone && !has_network { AROUND_ALONE - 1 } else { AROUND - 1 },
             request_token: Token::leak(),
             reply_token: Token::leak(),
             counters: Counters::default(),

@@ -72,7 +72,11 @@ impl<A: Adapter> Am<A> {
         let arg = |k: usize| (words[k / 2] >> (32 * (k % 2))) as i32;
         record_handler(token, len);
         let is_request = matches!(kind, Kind::LoopRequest);
-        let before = self.loopback.is_counted_by_running().then(|| self.running.enter());
+        let outer = self.loopback.is_counted_by_running().then(|| {
+            let outer = self.running.outer();
+            self.running.enter();
+            outer
+        });
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },
@@ -84,8 +88,8 @@ impl<A: Adapter> Am<A> {
             Load::Long(buf, len) => unsafe { dispatch::payload(function, token.raw(), buf, len, arg, args.count()) },
         }
         self.check_handler();
-        if let Some(before) = before {
-            self.running.leave(before);
+        if let Some(outer) = outer {
+            self.running.leave(outer);
         }
         token.close();
         self.loopback.leave(&run);

@@ -106,7 +106,6 @@ impl<A: Adapter> Inbox<A> {
         am.waiter.found();
         // Relaxed: one thread at a time, as rule 1 of `direct` has it.
         am.watch.pauses.store(am.waiter.pauses(), Ordering::Relaxed);
-        am.watch.gap.store(am.waiter.gap(), Ordering::Relaxed); // Relaxed: as above
     }
 
     /// The first predicted peer with a message, and which kind. Counts the poll.

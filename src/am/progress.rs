@@ -80,28 +80,39 @@ impl<A: Adapter> Am<A> {
     /// A client's poll after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn poll_watched(&self, is_reply: bool) {
-        let idle = self.running.is_idle();
         match self.inbox.unguarded() {
-            Some(inbox) if idle => {
-                if inbox.serve_watched(self, is_reply) {
-                    inbox.found_in_loop(self);
-                } else {
-                    self.waiter.missed(1);
-                }
-            }
-            _ if self.serve_watched_guarded(is_reply) => {}
+            Some(inbox) if self.running.is_idle() => match inbox.serve_watched(self, is_reply) {
+                true => inbox.found_in_loop(self),
+                false => self.waiter.missed(1),
+            },
             _ => self.poll_guarded(),
+        }
+    }
+
+    /// [`Self::poll_watched`] of one of several threads: a function of its own, so that neither asks for the other's conditions, nor saves
+    /// registers twice. In PAR a Short there and back takes 50 instructions less (571 -> 520).
+    #[inline(always)]
+    pub fn poll_watched_in_par(&self, is_reply: bool) {
+        if !self.serve_watched_guarded(is_reply) {
+            self.poll_guarded();
         }
     }
 
     /// [`Self::wait_step`] after the header has seen a message of the watched peer.
     #[inline(always)]
     pub fn wait_watched(&self, failed: u32, is_reply: bool) -> u32 {
-        let idle = self.running.is_idle();
         match self.inbox.unguarded() {
-            Some(inbox) if idle && inbox.serve_watched(self, is_reply) => 0,
-            None if self.serve_watched_guarded(is_reply) => 0,
+            Some(inbox) if self.running.is_idle() && inbox.serve_watched(self, is_reply) => 0,
             _ => self.wait_step_further(failed, Rest::Short, || false),
+        }
+    }
+
+    /// [`Self::wait_watched`] of one of several threads.
+    #[inline(always)]
+    pub fn wait_watched_in_par(&self, failed: u32, is_reply: bool) -> u32 {
+        match self.serve_watched_guarded(is_reply) {
+            true => 0,
+            false => self.wait_step_further(failed, Rest::Short, || false),
         }
     }
 
@@ -123,9 +134,14 @@ impl<A: Adapter> Am<A> {
 
     /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if
     /// something was run.
-    #[inline(never)]
+    #[inline(always)]
     fn serve_watched_guarded(&self, is_reply: bool) -> bool {
-        !self.in_handler() && self.inbox.try_with(|inbox| inbox.serve_watched(self, is_reply)).unwrap_or(false)
+        if self.in_handler() {
+            return false;
+        }
+        // No closure, which would be a call.
+        let Some(inbox) = self.inbox.try_lock() else { return false };
+        inbox.serve_watched(self, is_reply)
     }
 
     /// A poll as thorough as `look` asks.
@@ -264,8 +280,7 @@ impl<A: Adapter> Am<A> {
             0 => _ = inbox.let_header_poll(self),
             _ => inbox.let_wait_look(self),
         });
-        self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: hints (see `Watch`), both
-        self.watch.gap.store(self.waiter.gap(), Ordering::Relaxed);
+        self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         next
     }
 }

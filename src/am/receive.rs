@@ -14,6 +14,7 @@ use super::corrupt::corrupt;
 use super::engine::Am;
 use super::inbox::{Counters, From, Inbox};
 use super::outbox::Peer;
+use super::running::OUTERMOST;
 use super::shorts::{FLOOD, READ_AHEAD, Requests, Shorts};
 use super::slot::{Carry, FIRST_CLIENT, Meta, Slot};
 use super::token::{Kind, Token};
@@ -53,7 +54,8 @@ impl<A: Adapter> Inbox<A> {
             if found >= FLOOD {
                 self.command.will_read(queue + self.layout.request(index.wrapping_add(READ_AHEAD)));
             }
-            let (ran, may_be_more) = self.run_requests(am, peer, from, index, &slot, meta, BUDGET - found);
+            let way = am.peers.known(peer); // anew each time: a reply may have made it
+            let (ran, may_be_more) = self.run_requests(am, peer, (from, way), index, slot, meta, BUDGET - found);
             found += ran;
             if !may_be_more {
                 break;
@@ -89,10 +91,12 @@ impl<A: Adapter> Inbox<A> {
             let index = from.next_reply.get();
             let slot = Slot::at(&self.command, queue + self.layout.reply(index));
             let Some(meta) = slot.look(self.layout.sequence(index)) else { break };
-            if index == am.peers.sent(peer) {
-                corrupt(peer as u32, "answer to a request that was not sent");
-            }
-            if !self.run_reply(am, peer, from, index, &slot, meta) {
+            let way = match am.peers.known(peer) {
+                // Relaxed: as in `Peers::sent`.
+                Some(way) if index != way.direct.sent.load(Ordering::Relaxed) => way,
+                _ => corrupt(peer as u32, "answer to a request that was not sent"),
+            };
+            if !self.run_reply(am, peer, (from, way), index, slot, meta, am.running.outer()) {
                 break; // a stream of which not all has arrived
             }
             found += 1;
@@ -137,7 +141,7 @@ impl<A: Adapter> Inbox<A> {
             if self.layout.clears(next, step) {
                 self.clear_replies(peer, next, step);
             }
-            self.retired(am, peer, next.wrapping_add(step));
+            Self::retired(from, &am.peers[peer], next.wrapping_add(step));
             found += 1;
         }
     }
@@ -152,37 +156,40 @@ impl<A: Adapter> Inbox<A> {
     }
 
     #[inline(always)]
-    fn retired(&self, am: &Am<A>, peer: usize, next: u32) {
-        self.from[peer].next_reply.set(next);
+    fn retired(from: &From, way: &Peer<A>, next: u32) {
+        from.next_reply.set(next);
         // ORDERING: Release ↔ Acquire in `Peer::take`. The reply handler's reads of the slot and of its ring bytes are done
         // before a sender uses the request slot, and with it the paired reply slot, again (rule 3).
-        let direct = &am.peers[peer].direct;
-        direct.retired.store(next, Ordering::Release);
-        direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
+        way.direct.retired.store(next, Ordering::Release);
+        way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
     }
 
     /// Runs request `index`, which lies in `slot`, and gives the slot back unless the handler's reply did. A Short to a client's handler, the
     /// common case, branches off first, so that it takes no step that only other requests need. If the request is one that is never
     /// answered, those of its form behind it are run as well, up to `most` in all. Returns how many were run, and whether more may wait:
-    /// false if the next slot was seen empty.
+    /// false if the next slot was seen empty. `way` leads to the peer, if it was made.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // what its callers have in registers
     pub(super) fn run_requests(
         &self,
         am: &Am<A>,
         peer: usize,
-        from: &From,
+        (from, way): (&From, Option<&Peer<A>>),
         index: u32,
-        slot: &Slot<'_, A::Local>,
+        slot: Slot<'_, A::Local>,
         meta: Meta,
         most: u32,
     ) -> (u32, bool) {
         if meta.is_clients_short() {
-            self.run_request_with(am, peer, from, index, slot, meta, false, PART);
+            let token = self.request_token;
+            token.open(Kind::Request, peer as u32, index, meta);
+            self.offer_answer((from, way), index, token, false);
+            Self::run_short(am, slot, meta, token, OUTERMOST);
+            self.request_done(am, peer, from, index, token, 0, PART);
         } else if meta.is_librarys_short() {
             return self.run_librarys_shorts(am, peer, from, meta, most);
         } else {
-            self.run_other_request(am, peer, from, index, slot, meta);
+            self.run_other_request(am, peer, from, meta);
         }
         (1, true)
     }
@@ -193,8 +200,7 @@ impl<A: Adapter> Inbox<A> {
     fn run_librarys_shorts(&self, am: &Am<A>, peer: usize, from: &From, first: Meta, most: u32) -> (u32, bool) {
         let start = from.next_request.get(); // the caller's `index`
         let Some(run) = am.handlers().library().unanswered(first) else {
-            let slot = Slot::at(&self.command, self.layout.queue(peer) + self.layout.request(start));
-            self.run_other_request(am, peer, from, start, &slot, first);
+            self.run_other_request(am, peer, from, first);
             return (1, true);
         };
         if let Some(way) = am.peers.known(peer) {
@@ -214,42 +220,21 @@ impl<A: Adapter> Inbox<A> {
         (ran, may_be_more)
     }
 
+    /// Runs the next request of `peer`, which is no Short of a client. It finds the slot again: if that were passed, the path of a Short would
+    /// have to keep it in memory.
     #[inline(never)]
-    fn run_other_request(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) {
+    fn run_other_request(&self, am: &Am<A>, peer: usize, from: &From, meta: Meta) {
+        let (queue, index) = (self.layout.queue(peer), from.next_request.get());
+        let slot = Slot::at(&self.command, queue + self.layout.request(index));
         slot.will_read(meta);
-        let part = if meta.handler() < FIRST_CLIENT { PART_OF_OWN } else { PART };
-        self.run_request_with(am, peer, from, index, slot, meta, meta.holds_buffer(), part);
-    }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // one caller knows `holds_buffer` when it is compiled
-    fn run_request_with(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-        holds_buffer: bool,
-        part: usize,
-    ) {
-        let token = self.request_token;
+        let (token, holds_buffer) = (self.request_token, meta.holds_buffer());
         token.open(Kind::Request, peer as u32, index, meta);
-        self.offer_answer(am, peer, from, index, token, holds_buffer);
-        let ring = self.layout.queue(peer) + self.layout.request_ring();
-        let bytes = self.run(am, slot, meta, token, ring);
+        self.offer_answer((from, am.peers.known(peer)), index, token, holds_buffer);
+        let bytes = self.run(am, &slot, meta, token, queue + self.layout.request_ring());
         if holds_buffer && let Some(deferred) = token.take_deferred() {
-            am.publish_reply(self, token, &deferred);
+            am.publish_reply(self, &am.peers[peer], token, &deferred);
         }
+        let part = if meta.handler() < FIRST_CLIENT { PART_OF_OWN } else { PART };
         self.request_done(am, peer, from, index, token, bytes, part);
     }
 
@@ -313,24 +298,24 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(super) fn offer_answer(
         &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
+        (from, way): (&From, Option<&Peer<A>>),
         index: u32,
         token: &Token,
         holds_buffer: bool,
     ) {
-        let Some(way) = am.peers.known(peer) else { return };
+        let Some(way) = way else { return };
         way.direct.heard.store(1, Ordering::Relaxed); // Relaxed: a hint
         if from.unacked.get() != 0 {
             return;
         }
         // As the request before, this one will probably be answered. What its reply slot needs of lines comes meanwhile (figures:
         // `Am::will_send`). The slot is ours as long as the request is not answered (rule 3 of `slot`).
-        way.claim_slot(self.layout.reply(index), from.crosses_lines.get());
+        let slot = way.direct.reply_slot(index);
+        way.claim_slot(slot, || self.layout.reply(index), from.crosses_lines.get());
         if !holds_buffer {
-            let (direct, count) = (&way.direct, from.replies_sent.get().wrapping_add(1));
-            token.answer_at(direct.reply_slot(index), direct, self.layout.sequence(index), count);
+            // The request's own sequence is the reply's, too.
+            let (sequence, count) = (token.meta().sequence(), from.replies_sent.get().wrapping_add(1));
+            token.answer_at(slot, &way.direct, sequence, count);
         }
     }
 
@@ -363,64 +348,61 @@ impl<A: Adapter> Inbox<A> {
     /// Runs the handler of one reply and retires its request. False: a stream of which not all has arrived. The common case
     /// branches off early, as in [`Self::run_requests`].
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // as `run_requests`
     pub(super) fn run_reply(
         &self,
         am: &Am<A>,
         peer: usize,
-        from: &From,
+        (from, way): (&From, &Peer<A>),
         index: u32,
-        slot: &Slot<'_, A::Local>,
+        slot: Slot<'_, A::Local>,
         meta: Meta,
+        outer: usize,
     ) -> bool {
         if !meta.is_clients_short() {
-            return self.run_other_reply(am, peer, from, index, slot, meta);
+            return self.run_other_reply(am, peer, (from, way), meta);
         }
-        self.run_reply_now(am, peer, index, slot, meta);
-        self.reply_done(am, peer, from, index, self.reply_token);
+        Self::run_short(am, slot, meta, self.begin_reply(am, peer, way, index, meta), outer);
+        self.reply_done(from, way, index);
         true
     }
 
+    /// Runs the next reply of `peer`, which is no Short for a client. It finds the slot again, as [`Self::run_other_request`] does.
     #[inline(never)]
-    fn run_other_reply(
-        &self,
-        am: &Am<A>,
-        peer: usize,
-        from: &From,
-        index: u32,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-    ) -> bool {
+    fn run_other_reply(&self, am: &Am<A>, peer: usize, (from, way): (&From, &Peer<A>), meta: Meta) -> bool {
+        let (queue, index) = (self.layout.queue(peer), from.next_reply.get());
+        let slot = Slot::at(&self.command, queue + self.layout.reply(index));
         slot.will_read(meta);
         let whole = match meta.carry() {
-            Some(Carry::Stream) => am.stream_in(self, peer, index, slot, meta),
+            Some(Carry::Stream) => am.stream_in(self, peer, index, &slot, meta),
             _ => Some(meta),
         };
         let Some(meta) = whole else { return false };
-        let bytes = self.run_reply_now(am, peer, index, slot, meta);
+        let token = self.begin_reply(am, peer, way, index, meta);
+        let bytes = self.run(am, &slot, meta, token, queue + self.layout.reply_ring());
         if bytes > 0 {
             self.reply_ring_done(am, peer, slot.word(1) as usize, bytes); // while the slot is ours (slot rule 3)
         }
-        self.reply_done(am, peer, from, index, self.reply_token);
+        self.reply_done(from, way, index);
         true
     }
 
-    /// Runs the reply's handler. Returns the bytes of the reply ring that the message held.
+    /// What comes before the handler of the reply to request `index`. Returns the handler's token.
     #[inline(always)]
-    fn run_reply_now(&self, am: &Am<A>, peer: usize, index: u32, slot: &Slot<'_, A::Local>, meta: Meta) -> usize {
-        am.will_send(peer as u32); // a client that got its answer probably asks the next question
+    fn begin_reply(&self, am: &Am<A>, peer: usize, way: &Peer<A>, index: u32, meta: Meta) -> &'static Token {
+        way.claim_next_slot(&am.layout); // a client that got its answer probably asks the next question (`Am::will_send`)
         let token = self.reply_token;
         token.open(Kind::Reply, peer as u32, index, meta);
-        let ring = self.layout.queue(peer) + self.layout.reply_ring();
-        self.run(am, slot, meta, token, ring)
+        token
     }
 
     /// The end of the reply to request `index`, after its handler.
     #[inline(always)]
-    pub(super) fn reply_done(&self, am: &Am<A>, peer: usize, from: &From, index: u32, token: &Token) {
-        token.close();
+    fn reply_done(&self, from: &From, way: &Peer<A>, index: u32) {
+        self.reply_token.close();
         from.replies_seen.set(from.replies_seen.get().wrapping_add(1));
         Counters::add(&self.counters.replies, 1);
-        self.retired(am, peer, index.wrapping_add(1));
+        Self::retired(from, way, index.wrapping_add(1));
     }
 
     /// Counts `bytes` at ring offset `offset` as consumed, and tells the replier in batches.

@@ -182,6 +182,12 @@ impl Layout {
         (index >> (self.shift & 31)) as u16 | SEQUENCE
     }
 
+    /// True if request, or reply, number `index` has the first slot: the first of a lap.
+    #[inline(always)]
+    pub fn begins_lap(&self, index: u32) -> bool {
+        index as usize & (self.slots - 1) == 0
+    }
+
     /// True if one of these requests belongs to a lap in which stale reply slots are cleared (slot rule 4). Such laps come
     /// twice as often as a sequence number comes again. `count` ≤ slots.
     #[inline(always)]

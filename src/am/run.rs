@@ -19,49 +19,36 @@ use crate::am::region::{LINE, RING};
 use crate::sci::{Adapter, LocalMap};
 
 impl<A: Adapter> Inbox<A> {
-    /// Calls the handler that `meta` names. Returns the ring bytes that the message held.
+    /// Calls the client's handler of a Short. `outer`: what `Running::leave` wants to know.
     #[inline(always)]
-    pub(super) fn run(
-        &self,
-        am: &Am<A>,
-        slot: &Slot<'_, A::Local>,
-        meta: Meta,
-        token: &'static Token,
-        ring: usize,
-    ) -> usize {
-        if !meta.is_clients_short() {
-            return self.run_checked(am, slot, meta, token, ring);
+    pub(super) fn run_short(am: &Am<A>, slot: Slot<'_, A::Local>, meta: Meta, token: &'static Token, outer: usize) {
+        let function = am.handlers().function(meta.handler());
+        if function == 0 {
+            return Self::run_short_apart(am, slot, meta, token, outer);
         }
-        match am.handlers().function(meta.handler()) {
-            0 => self.run_uncommon(am, slot, meta, token),
-            function => self.run_short(am, slot, meta, token, function),
-        }
-        0
-    }
-
-    /// Calls a client's handler of Shorts.
-    #[inline(always)]
-    fn run_short(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token, function: usize) {
-        record_handler(token, 0);
-        let before = am.running.enter();
+        am.running.enter();
         // SAFETY: the client registered this function for messages of this category and argument count (contract: core.md §9.2).
         unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
-        am.check_handler();
-        am.running.leave(before);
+        am.running.leave(outer);
     }
 
-    /// [`Self::run_short`] of a handler whose messages are inspected. It is a function of its own, so that the look-up of others
-    /// leaves the common path alone.
+    /// [`Self::run_short`] where more is to be done than to call the handler ([`Handlers::set_apart`](super::handlers::Handlers::set_apart)).
     #[cold]
     #[inline(never)]
-    fn run_uncommon(&self, am: &Am<A>, slot: &Slot<'_, A::Local>, meta: Meta, token: &'static Token) {
-        self.run_short(am, slot, meta, token, uncommon(am, token, meta));
+    fn run_short_apart(am: &Am<A>, slot: Slot<'_, A::Local>, meta: Meta, token: &'static Token, outer: usize) {
+        let function = apart(am, token, meta);
+        record_handler(token, 0);
+        am.running.enter();
+        // SAFETY: as in `run_short`.
+        unsafe { dispatch::short(function, token.raw(), |k| slot.arg(1, k), meta.args()) };
+        am.check_handler();
+        am.running.leave(outer);
     }
 
-    /// As [`Self::run`], for everything but a Short to a client's handler. It is a function of its own, shared by requests and
-    /// replies, so that the path of that Short fits few lines of instructions.
+    /// Calls the handler of a message that is no Short to a client. Returns the ring bytes that the message held. It is a function of its own,
+    /// shared by requests and replies, so that the path of that Short fits few lines of instructions.
     #[inline(never)]
-    fn run_checked(
+    pub(super) fn run(
         &self,
         am: &Am<A>,
         slot: &Slot<'_, A::Local>,
@@ -107,12 +94,13 @@ impl<A: Adapter> Inbox<A> {
         }
         let function = function(am, token, meta);
         record_handler(token, meta.len());
-        let before = am.running.enter();
+        let outer = am.running.outer();
+        am.running.enter();
         // SAFETY: the client registered this function for messages with payload and this argument count; a client's Short takes
         // the path in `run`. `buf` was checked to have the message's length.
         unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };
         am.check_handler();
-        am.running.leave(before);
+        am.running.leave(outer);
         bytes
     }
 }
@@ -121,16 +109,16 @@ impl<A: Adapter> Inbox<A> {
 #[inline(always)]
 pub(super) fn function<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
     match am.handlers().function(meta.handler()) {
-        0 => uncommon(am, token, meta),
+        0 => apart(am, token, meta),
         function => function,
     }
 }
 
-/// The function of a handler whose messages are inspected. Ends the job if there is none.
+/// The function of a handler that is set apart; its messages are inspected, if somebody wants that. Ends the job if there is none.
 #[cold]
 #[inline(never)]
-fn uncommon<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
-    match am.handlers().inspected(token) {
+fn apart<A: Adapter>(am: &Am<A>, token: &Token, meta: Meta) -> usize {
+    match am.handlers().apart(token) {
         0 => unregistered(token.source(), meta.handler(), &am.handlers().list()),
         function => function,
     }

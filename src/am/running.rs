@@ -26,6 +26,9 @@ pub(super) fn thread_number() -> usize {
     HERE.with(|here| std::ptr::from_ref::<u8>(here).addr())
 }
 
+/// No handler runs around this one. A poll says so without a look: three instructions less.
+pub(super) const OUTERMOST: usize = 0;
+
 #[derive(Default)]
 pub(super) struct Running {
     /// The thread that runs a handler (rules 1 and 2); 0: none does.
@@ -33,19 +36,23 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// A handler for a peer's message starts in this thread, which has the inbox. Returns the value for [`Self::leave`].
+    /// What [`Self::leave`] gets of a handler that starts now, in the thread that has the inbox. [`OUTERMOST`] is the same in a poll: a reply
+    /// handler alone may run inside another handler, which waits for room.
     #[inline(always)]
-    pub(super) fn enter(&self) -> usize {
-        // Relaxed, both: who has the inbox came behind the one before. For others see `is_here`.
-        let before = self.by.load(Ordering::Relaxed);
-        self.by.store(thread_number(), Ordering::Relaxed);
-        before
+    pub(super) fn outer(&self) -> usize {
+        self.by.load(Ordering::Relaxed) // Relaxed: who has the inbox came behind the one before
     }
 
-    /// That handler has returned.
+    /// A handler for a peer's message starts in this thread, which has the inbox.
     #[inline(always)]
-    pub(super) fn leave(&self, before: usize) {
-        self.by.store(before, Ordering::Relaxed); // Relaxed: as in `enter`
+    pub(super) fn enter(&self) {
+        self.by.store(thread_number(), Ordering::Relaxed); // Relaxed: as in `outer`; for others see `is_here`
+    }
+
+    /// That handler has returned, inside the one that `outer` names.
+    #[inline(always)]
+    pub(super) fn leave(&self, outer: usize) {
+        self.by.store(outer, Ordering::Relaxed); // Relaxed: as in `outer`
     }
 
     /// This thread runs a handler, but for those of rule 2 in PAR.
@@ -71,12 +78,13 @@ mod tests {
         let running = Running::default();
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| running.is_here()).join().unwrap());
         assert!(!running.is_here() && running.is_idle());
-        let before = running.enter();
-        let inside = running.enter();
+        running.enter();
+        let outer = running.outer();
+        running.enter();
         assert!(running.is_here() && !running.is_idle() && !elsewhere());
-        running.leave(inside);
+        running.leave(outer);
         assert!(running.is_here());
-        running.leave(before);
+        running.leave(OUTERMOST);
         assert!(!running.is_here() && running.is_idle());
     }
 }

@@ -170,7 +170,7 @@ pub fn words(args: usize) -> usize {
 /// Offset in the slot of a payload carried inline behind `args` arguments: 16-aligned, as handlers may expect of it.
 #[inline(always)]
 pub fn inline_offset(args: usize) -> usize {
-    (8 + 4 * args).next_multiple_of(16)
+    (8 + 4 * args + 15) & !15 // five instructions less than `next_multiple_of`, which asks for a remainder
 }
 
 /// Longest payload carried inline behind `args` arguments.
@@ -203,45 +203,76 @@ pub fn store_args<R: RemoteMap>(map: &R, offset: usize, place: Option<u64>, args
 #[inline(always)]
 pub(crate) fn write<R: RemoteMap>(queue: &R, at: usize, source: Source) {
     // SAFETY: `Source` promises that its bytes are readable for its length.
-    let result = unsafe { queue.write_apart(at, source.ptr(), source.len()) };
-    debug_assert!(result.is_ok(), "taken space lies in the queue");
+    if unsafe { queue.write_apart(at, source.ptr(), source.len()) }.is_err() {
+        not_taken(at); // said so that no error has to be dropped on the way of a message
+    }
 }
 
-/// Where a Medium's payload lies: in its slot, or in the ring.
+#[cold]
+#[inline(never)]
+fn not_taken(at: usize) -> ! {
+    panic!("taken space lies in the queue, and {at:#x} does not")
+}
+
+/// Where a Medium's payload lies: in its slot, or in the ring. What follows from its length is found once, and goes along.
 #[derive(Clone, Copy)]
-pub struct MediumPlace {
-    /// True if it lies in the slot.
-    pub inline: bool,
-    /// Offset of the ring in the queue.
-    pub ring: usize,
-    /// Offset of the payload in the ring.
-    pub at: usize,
+pub enum MediumPlace {
+    /// In its slot.
+    Inline {
+        /// Its offset there.
+        at: usize,
+        /// It goes on in the slot's second line.
+        crosses: bool,
+    },
+    /// In the ring.
+    Ring {
+        /// Offset of the ring in the queue.
+        ring: usize,
+        /// Offset of the payload in the ring.
+        at: usize,
+    },
 }
 
 impl MediumPlace {
+    /// The place in the slot of `len` bytes behind `args` arguments. `None`: they are too long.
+    #[inline(always)]
+    pub fn inline(args: usize, len: usize) -> Option<MediumPlace> {
+        let at = inline_offset(args);
+        (len <= SLOT - at).then_some(MediumPlace::Inline { at, crosses: at + len > LINE })
+    }
+
     /// The meta word's name for it.
     #[inline(always)]
     pub fn carry(self) -> Carry {
-        if self.inline { Carry::Inline } else { Carry::Ring }
+        if matches!(self, MediumPlace::Inline { .. }) { Carry::Inline } else { Carry::Ring }
+    }
+
+    /// [`Meta::payload_crosses_lines`] of the message.
+    #[inline(always)]
+    pub fn crosses_lines(self) -> bool {
+        matches!(self, MediumPlace::Inline { crosses: true, .. })
     }
 
     /// Stores a Medium in the slot at `offset`, all but its meta word. `awaited`: the peer waits for it. The words are stored
     /// straight into the queue; composing the body first, word by word, took 250 instructions more.
     #[inline(always)]
     pub fn store<R: RemoteMap>(self, map: &R, offset: usize, source: Source, args: Args<'_>, awaited: bool) {
-        if !self.inline {
-            write(map, self.ring + self.at, source);
-            return store_args(map, offset, Some(self.at as u64), args.words());
-        }
-        let at = inline_offset(args.count());
-        write(map, offset + at, source);
-        store_args(map, offset, None, args.words());
-        if awaited && at + source.len() > LINE {
-            map.hand_over(offset + LINE);
+        match self {
+            MediumPlace::Ring { ring, at } => {
+                write(map, ring + at, source);
+                store_args(map, offset, Some(at as u64), args.words());
+            }
+            MediumPlace::Inline { at, crosses } => {
+                write(map, offset + at, source);
+                store_args(map, offset, None, args.words());
+                if awaited && crosses {
+                    map.hand_over(offset + LINE);
+                }
+            }
         }
     }
 
-    /// Calls `claim` with each line that a Medium like the one of `meta` would be stored in at this place, its slot being at `slot`. That happens
+    /// Calls `claim` with each line that a Medium of `len` bytes would be stored in at this place, its slot being at `slot`. That happens
     /// while the node waits for the answer to the one of `meta`. The slot's first line is left out, because the peer looks at it.
     ///
     /// A sender that copies into lines held by the other core waits for each of them; lines claimed before are here already.
@@ -249,16 +280,13 @@ impl MediumPlace {
     /// 2026-11). Claims by stores instead of prefetches: 1 and 4 KiB, answered by requests, take 221 and 298 instead of 268 and 360 ns (EPYC VM,
     /// cores share a cache).
     #[inline(always)]
-    pub fn claim_lines(self, slot: usize, meta: Meta, claim: impl Fn(usize)) {
-        if self.inline {
-            if meta.payload_crosses_lines() {
-                claim(slot + LINE);
+    pub fn claim_lines(self, slot: usize, len: usize, claim: impl Fn(usize)) {
+        match self {
+            MediumPlace::Inline { crosses: true, .. } => claim(slot + LINE),
+            MediumPlace::Ring { ring, at } if len <= MOST_CLAIMED => {
+                (0..len.div_ceil(LINE)).for_each(|line| claim(ring + at + line * LINE));
             }
-            return;
-        }
-        if meta.len() <= MOST_CLAIMED {
-            let first = self.ring + self.at;
-            (0..meta.len().div_ceil(LINE)).for_each(|line| claim(first + line * LINE));
+            _ => {}
         }
     }
 }
@@ -267,6 +295,7 @@ impl MediumPlace {
 const MOST_CLAIMED: usize = 16 << 10;
 
 /// A slot of the receiver's own command region.
+#[derive(Clone, Copy)]
 pub struct Slot<'a, L: LocalMap> {
     map: &'a L,
     offset: usize,
@@ -279,6 +308,16 @@ impl<'a, L: LocalMap> Slot<'a, L> {
     #[inline(always)]
     pub fn at(map: &'a L, offset: usize) -> Self {
         Slot { map, offset, words: map.words(offset) }
+    }
+
+    /// The slot at `offset`, which [`Self::at`] has found to be one.
+    ///
+    /// # Safety
+    /// It has.
+    #[inline(always)]
+    pub unsafe fn known(map: &'a L, offset: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Slot { map, offset, words: unsafe { map.words_inside(offset) } }
     }
 
     /// The message that waits here, if its sequence is this lap's.

@@ -21,9 +21,10 @@ impl<'a> Args<'a> {
     /// `words` points to `count / 2`, rounded up, readable words that outlive `'a`, or `count` is 0 or above [`MAX_ARGS`].
     #[inline(always)]
     pub unsafe fn from_raw(words: *const u64, count: usize) -> Args<'a> {
-        if count == 0 || count > MAX_ARGS {
+        if count > MAX_ARGS {
             return Args { words: &[], count };
         }
+        let words = if count == 0 { std::ptr::dangling() } else { words };
         // SAFETY: the caller promises `count / 2`, rounded up, readable words that outlive `'a`.
         let words = unsafe { std::slice::from_raw_parts(words, count.div_ceil(2)) };
         Args { words, count }

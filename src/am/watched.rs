@@ -6,23 +6,26 @@
 //!
 //! Must not know: waiting, and whether peers that are not watched have anything.
 
-use super::corrupt::corrupt;
-use super::direct::{GRANT, GRANT_ALONE, Seen, WAIT_PART};
-use super::engine::Am;
-use super::inbox::{Counters, Inbox};
-use super::receive::is_spent;
-use super::slot::Slot;
-use crate::sci::{Adapter, Effort, LocalMap};
-use crate::sync::Ordering;
+#![allow(unsafe_code)] // slots that were checked before
 
-/// After this many polls that served what the header had seen, one poll looks at every predicted peer. So a busy peer does not
-/// starve the others, nor its requests its replies.
-const LOOK_AROUND_EVERY: u64 = 8;
-/// After this many of them the adapter may look at its network. Else two near nodes that answer each other at once would leave it alone for
+use super::corrupt::corrupt;
+use super::direct::{Seen, WAIT_PART};
+use super::engine::Am;
+use super::inbox::{AROUND, Counters, From, Inbox};
+use super::outbox::Peer;
+use super::receive::is_spent;
+use super::region::SLOT;
+use super::running::OUTERMOST;
+use super::slot::Slot;
+use crate::sci::{Adapter, Effort};
+use crate::sync::Ordering;
+use std::cell::Cell;
+
+/// After this many polls that served what the header had seen, the adapter may look at its network. Else two near nodes that answer each other at once would leave it alone for
 /// as long as they do. One in eight takes 1 to 2 % of a Short there and back (EPYC 7003 VM).
 const LOOK_OUT_EVERY: u64 = 16;
 
-const _: () = assert!(LOOK_OUT_EVERY.is_multiple_of(LOOK_AROUND_EVERY), "who looks out looks around");
+const _: () = assert!(LOOK_OUT_EVERY.is_multiple_of(AROUND), "who looks out looks around");
 
 /// What came of a message that was seen.
 #[derive(PartialEq, Eq)]
@@ -53,31 +56,40 @@ impl<A: Adapter> Inbox<A> {
     /// Serves the watched peer, of which the header has seen a message. True if something was run.
     #[inline(always)]
     pub(crate) fn serve_watched(&self, am: &Am<A>, is_reply: bool) -> bool {
-        let polls = self.counters.polls.get() + 1;
-        self.counters.polls.set(polls);
-        let peer = am.watch.peer.get();
-        let ran = match is_reply {
-            true => self.run_watched_reply(am, peer),
-            false => self.run_watched_request(am, peer),
-        };
-        if ran != Ran::Last || polls.is_multiple_of(LOOK_AROUND_EVERY) {
-            return self.serve_seen(am, peer, is_reply, polls, u32::from(ran != Ran::Nothing));
+        Counters::add(&self.counters.polls, 1);
+        // Each has an end of its own, so that which it was need not be kept while the handler runs.
+        match (self.watched(), is_reply) {
+            (None, _) => self.serve_seen(am, is_reply, Ran::Nothing),
+            (Some(peer), true) => self.has_run(am, true, self.run_watched_reply(am, peer)),
+            (Some(peer), false) => self.has_run(am, false, self.run_watched_request(am, peer)),
+        }
+    }
+
+    /// The end of [`Self::serve_watched`].
+    #[inline(always)]
+    fn has_run(&self, am: &Am<A>, is_reply: bool, ran: Ran) -> bool {
+        if ran != Ran::Last || self.counters.polls.get() & self.around == 0 {
+            return self.serve_seen(am, is_reply, ran);
         }
         Counters::add(&self.counters.polls_hit, 1);
-        am.watch.grant(if self.likely.get() != 1 || am.is_busy() { 0 } else { self.granted() });
+        match am.watch.again() {
+            0 if self.likely.get() == 1 && !am.is_busy() => am.watch.grant(self.grant),
+            polls => am.watch.grant(polls),
+        }
         true
     }
 
     /// Serves what comes behind the `ran` messages that were run. In a flood, and now and then anyway, it serves all predicted peers, too. A wait that sees a reply of which
     /// not all has arrived comes here each time. That does not count as progress, or the wait would never give the core away.
     #[inline(never)]
-    fn serve_seen(&self, am: &Am<A>, peer: usize, is_reply: bool, polls: u64, ran: u32) -> bool {
+    fn serve_seen(&self, am: &Am<A>, is_reply: bool, ran: Ran) -> bool {
+        let (peer, polls, ran) = (am.watch.peer.get(), self.counters.polls.get(), u32::from(ran != Ran::Nothing));
         let (requester, served) = match is_reply {
             true => (None, self.serve_replies(am, peer)),
             false => (Some(peer), self.serve_requests(am, peer)),
         };
         let before = ran + served;
-        let found = match polls.is_multiple_of(LOOK_AROUND_EVERY) || is_spent(before) {
+        let found = match polls & self.around == 0 || is_spent(before) {
             true => self.serve_all(am, requester, before, polls),
             false => before > 0,
         };
@@ -85,53 +97,79 @@ impl<A: Adapter> Inbox<A> {
         if polls.is_multiple_of(LOOK_OUT_EVERY) && am.adapter_wants_polls() && am.adapter.progress(polled) {
             am.watch.grant(0);
         } else {
-            self.let_header_poll(am);
+            _ = self.let_header_poll(am);
         }
         found
     }
 
+    /// The slot of the next request, or reply, of the watched peer. There is one ([`Self::watched`]).
+    #[inline(always)]
+    fn watched_slot(&self, at: &Cell<usize>) -> Slot<'_, A::Local> {
+        // SAFETY: `watch_request` and `watch_reply` have found this slot with a check, or it follows such a one in its lap.
+        unsafe { Slot::known(&self.command, at.get()) }
+    }
+
     /// Runs the request that the header has seen.
     #[inline(always)]
-    fn run_watched_request(&self, am: &Am<A>, peer: usize) -> Ran {
-        let slot = Slot::at(&self.command, am.watch.request_at.get());
-        let Some(meta) = slot.look(am.watch.request_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
-        let from = &self.from[peer];
-        let index = am.watch.request_index.get();
+    fn run_watched_request(&self, am: &Am<A>, (from, way): (&From, &Peer<A>)) -> Ran {
+        let watch = &am.watch;
+        let slot = self.watched_slot(&watch.request_at);
+        let Some(meta) = slot.look(watch.request_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
+        let index = watch.request_index.get();
         if index != from.next_request.get() {
             return Ran::Nothing;
         }
-        let (_, may_be_more) = self.run_requests(am, peer, from, index, &slot, meta, 1);
-        self.watch_request(am, peer, index.wrapping_add(1));
-        if !may_be_more {
-            return Ran::Last;
+        let (_, may_be_more) = self.run_requests(am, watch.peer.get(), (from, Some(way)), index, slot, meta, 1);
+        let next = index.wrapping_add(1);
+        if !may_be_more || from.next_request.get() != next {
+            self.watch_request(am, watch.peer.get(), from.next_request.get());
+            return if may_be_more { Ran::More } else { Ran::Last };
         }
-        let next =
-            Slot::at(&self.command, am.watch.request_at.get()).look(am.watch.request_sequence.load(Ordering::Relaxed));
-        if next.is_some() { Ran::More } else { Ran::Last }
+        // Within a lap the next slot is the one behind: 18 instructions less than to find it by its number.
+        match self.layout.begins_lap(next) {
+            true => self.watch_request(am, watch.peer.get(), next),
+            false => {
+                watch.request_index.set(next);
+                watch.request_at.set(watch.request_at.get() + SLOT);
+                // Relaxed: see `Watch`; only this thread writes it now.
+                let request = watch.request.load(Ordering::Relaxed).wrapping_byte_add(SLOT);
+                watch.request.store(request, Ordering::Relaxed); // Relaxed: as above
+            }
+        }
+        let more = self.watched_slot(&watch.request_at).look(watch.request_sequence.load(Ordering::Relaxed));
+        if more.is_some() { Ran::More } else { Ran::Last }
     }
 
     /// As [`Self::run_watched_request`], the reply.
     #[inline(always)]
-    fn run_watched_reply(&self, am: &Am<A>, peer: usize) -> Ran {
-        let slot = Slot::at(&self.command, am.watch.reply_at.get());
-        let Some(meta) = slot.look(am.watch.reply_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
-        let from = &self.from[peer];
-        let index = am.watch.reply_index.get();
+    fn run_watched_reply(&self, am: &Am<A>, (from, way): (&From, &Peer<A>)) -> Ran {
+        let watch = &am.watch;
+        let slot = self.watched_slot(&watch.reply_at);
+        let Some(meta) = slot.look(watch.reply_sequence.load(Ordering::Relaxed)) else { return Ran::Nothing };
+        let index = watch.reply_index.get();
         if index != from.next_reply.get() {
             return Ran::Nothing;
         }
-        let sent = am.peers.sent(peer);
+        let sent = way.direct.sent.load(Ordering::Relaxed); // Relaxed: as in `Peers::sent`
         if index == sent {
-            corrupt(peer as u32, "answer to a request that was not sent");
+            corrupt(watch.peer.get() as u32, "answer to a request that was not sent");
         }
-        if !self.run_reply(am, peer, from, index, &slot, meta) {
+        if !self.run_reply(am, watch.peer.get(), (from, way), index, slot, meta, OUTERMOST) {
             return Ran::Nothing;
         }
-        self.watch_reply(am, peer, index.wrapping_add(1));
-        let more = sent != index.wrapping_add(1)
-            && Slot::at(&self.command, am.watch.reply_at.get())
-                .look(am.watch.reply_sequence.load(Ordering::Relaxed))
-                .is_some();
+        let next = index.wrapping_add(1);
+        match self.layout.begins_lap(next) {
+            true => self.watch_reply(am, watch.peer.get(), next),
+            false => {
+                watch.reply_index.set(next);
+                watch.reply_at.set(watch.reply_at.get() + SLOT);
+                // Relaxed: see `Watch`; only this thread writes it now.
+                let reply = watch.reply.load(Ordering::Relaxed).wrapping_byte_add(SLOT);
+                watch.reply.store(reply, Ordering::Relaxed); // Relaxed: as above
+            }
+        }
+        let more = sent != next
+            && self.watched_slot(&watch.reply_at).look(watch.reply_sequence.load(Ordering::Relaxed)).is_some();
         if more { Ran::More } else { Ran::Last }
     }
 
@@ -139,14 +177,15 @@ impl<A: Adapter> Inbox<A> {
     /// it has made since.
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
-        let polls = if self.may_header_poll(am) { self.granted() } else { 0 };
-        am.watch.grant(polls)
+        let made = am.watch.made();
+        am.watch.grant(if self.may_header_poll(am) { self.grant } else { 0 });
+        made
     }
 
     /// As [`Self::let_header_poll`], for a wait that goes on.
     #[inline(always)]
     pub(crate) fn let_wait_look(&self, am: &Am<A>) {
-        let polls = if self.may_header_poll(am) { self.granted() / WAIT_PART } else { 0 };
+        let polls = if self.may_header_poll(am) { self.grant / WAIT_PART } else { 0 };
         am.watch.grant_to_wait(polls);
     }
 
@@ -154,9 +193,12 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     fn may_header_poll(&self, am: &Am<A>) -> bool {
         let may = self.likely.get() == 1 && !am.is_busy();
+        // Relaxed: a hint. With work around, or a network, each message asks anew.
+        am.watch.set_again(if may && am.background.load(Ordering::Relaxed) == 0 { self.grant } else { 0 });
         if may {
             let peer = self.predicted[0].get() as usize;
             let from = &self.from[peer];
+            self.set_watched(peer, am.peers.known(peer));
             am.watch.peer.set(peer);
             self.watch_request(am, peer, from.next_request.get());
             self.watch_reply(am, peer, from.next_reply.get());
@@ -164,28 +206,25 @@ impl<A: Adapter> Inbox<A> {
         may
     }
 
-    #[inline(always)]
-    fn granted(&self) -> u32 {
-        if self.predictions == 1 && self.covered { GRANT_ALONE } else { GRANT }
-    }
-
     /// Sets request `index` of `peer` as the one to look for.
     #[inline(always)]
     fn watch_request(&self, am: &Am<A>, peer: usize, index: u32) {
         let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.request(index));
+        let slot = Slot::at(&self.command, at);
         watch.request_sequence.store(self.layout.sequence(index), Ordering::Relaxed); // Relaxed: see `Watch`
         watch.request_at.set(at);
         watch.request_index.set(index);
-        watch.request.store(self.command.ptr(at).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
+        watch.request.store(slot.ptr(0).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
     }
 
     /// Sets the reply to request `index` of ours to `peer` as the one to look for.
     #[inline(always)]
     fn watch_reply(&self, am: &Am<A>, peer: usize, index: u32) {
         let (watch, at) = (&am.watch, self.layout.queue(peer) + self.layout.reply(index));
+        let slot = Slot::at(&self.command, at);
         watch.reply_sequence.store(self.layout.sequence(index), Ordering::Relaxed); // Relaxed: see `Watch`
         watch.reply_at.set(at);
         watch.reply_index.set(index);
-        watch.reply.store(self.command.ptr(at).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
+        watch.reply.store(slot.ptr(0).cast(), Ordering::Relaxed); // Relaxed: see `Watch`
     }
 }

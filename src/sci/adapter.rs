@@ -67,6 +67,12 @@ pub trait LocalMap: Clone + Send + Sync + 'static {
     /// The block of `N` words (a power of two) at `offset`, a multiple of the block's bytes (and inside, else a panic): one
     /// check for all of them.
     fn words<const N: usize>(&self, offset: usize) -> Words<'_, N>;
+    /// As [`LocalMap::words`], for a caller that has checked the place before: a Short there and back has four such looks, each check takes
+    /// seven instructions.
+    ///
+    /// # Safety
+    /// `offset` is a multiple of the block's bytes, and the block is inside.
+    unsafe fn words_inside<const N: usize>(&self, offset: usize) -> Words<'_, N>;
     /// Address of the byte at `offset` (inside the map, else a panic). Peers write here: never make a reference to it.
     fn ptr(&self, offset: usize) -> *mut u8;
     /// As [`LocalMap::ptr`], for a caller that is about to read `len` bytes there. Only loom's map does more than that: loom

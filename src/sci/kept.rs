@@ -82,6 +82,12 @@ impl<K: Keeper> LocalMap for KeptLocal<K> {
     }
 
     #[inline(always)]
+    unsafe fn words_inside<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+        // SAFETY: the caller promises that the block is inside.
+        unsafe { self.view.words_inside(offset) }
+    }
+
+    #[inline(always)]
     fn ptr(&self, offset: usize) -> *mut u8 {
         self.view.ptr(offset)
     }

@@ -186,16 +186,33 @@ mod span {
         #[inline(always)]
         pub(crate) fn store(&self, offset: usize, words: &[u64]) {
             let first = words_index(offset, words.len(), self.len);
-            for (i, word) in words.iter().enumerate() {
-                self.at(first + i).store(*word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+            let store = |i: usize, word: u64| self.at(first + i).store(word, Ordering::Relaxed); // Relaxed: a later barrier or publish orders it
+            // Most messages have one or two. The loop, which the compiler makes for many, takes 25 instructions for one.
+            match words {
+                [] => {}
+                [word] => store(0, *word),
+                [one, two] => {
+                    store(0, *one);
+                    store(1, *two);
+                }
+                _ => words.iter().enumerate().for_each(|(i, word)| store(i, *word)),
             }
         }
 
         #[inline(always)]
         pub(crate) fn words<const N: usize>(&self, offset: usize) -> Words<'_, N> {
             let block = block_index(offset, 8 * N, self.len);
-            // SAFETY: inside the memory that `new` was promised.
-            let words: *const [AtomicU64; N] = unsafe { self.base.add(block * 8 * N) }.cast();
+            // SAFETY: inside, as just checked, and a multiple of the block's bytes.
+            unsafe { self.words_inside(block * 8 * N) }
+        }
+
+        /// # Safety
+        /// `offset` is a multiple of the block's bytes, and the block is inside.
+        #[inline(always)]
+        pub(crate) unsafe fn words_inside<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+            debug_assert!(offset.is_multiple_of(8 * N) && holds_range(offset, 8 * N, self.len));
+            // SAFETY: inside the memory that `new` was promised, as the caller promises.
+            let words: *const [AtomicU64; N] = unsafe { self.base.add(offset) }.cast();
             // SAFETY: inside the memory that `new` was promised, aligned because `base` is; peers' accesses are atomic.
             Words(unsafe { &*words })
         }

@@ -283,6 +283,14 @@ mod modelled {
             Words(unsafe { &*self.words.wrapping_add(block * N).cast() })
         }
 
+        /// As [`Self::words`]: a model checks it all the same.
+        ///
+        /// # Safety
+        /// As that of `Span`.
+        pub(crate) unsafe fn words_inside<const N: usize>(&self, offset: usize) -> Words<'_, N> {
+            self.words(offset)
+        }
+
         fn at(&self, index: usize) -> &AtomicU64 {
             // SAFETY: callers checked `index`; the storage is kept next to the view.
             unsafe { &*self.words.wrapping_add(index) }

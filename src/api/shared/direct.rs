@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // clients' pointers; exported names
 
 use super::constants::*;
-use super::outcome::{failed, must};
+use super::outcome::{die, failed, must};
 use crate::am::direct;
 use crate::am::engine::ForHeader;
 use crate::am::outbox::{Outbox, Peer};
@@ -211,10 +211,35 @@ pub extern "C" fn gasneti_sci_poll_watched(is_reply: c_int) -> c_int {
     }
 }
 
+/// As `gasneti_sci_poll_watched`, for `GASNET_PAR`.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_poll_watched_in_par(is_reply: c_int) -> c_int {
+    match Job::attached() {
+        Ok(job) => {
+            job.am().poll_watched_in_par(is_reply != 0);
+            GASNETI_SCI_OK
+        }
+        Err(error) => failed("gasnet_AMPoll", error),
+    }
+}
+
+/// As `gasneti_sci_wait_watched`, for `GASNET_PAR`.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasneti_sci_wait_watched_in_par(failed: u32, is_reply: c_int) -> u32 {
+    match Job::attached() {
+        Ok(job) => job.am().wait_watched_in_par(failed, is_reply != 0),
+        Err(error) => die("GASNET_BLOCKUNTIL", error),
+    }
+}
+
 /// Like `gasneti_sci_wait_step`, after an inline look has seen a message of the watched peer.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_wait_watched(failed: u32, is_reply: c_int) -> u32 {
-    must("GASNET_BLOCKUNTIL", || Ok(Job::attached()?.am().wait_watched(failed, is_reply != 0)))
+    // As the header's looks are granted, threads are not limited, so that none is counted here.
+    match Job::attached() {
+        Ok(job) => job.am().wait_watched(failed, is_reply != 0),
+        Err(error) => die("GASNET_BLOCKUNTIL", error),
+    }
 }
 
 /// Wakes the peer to which `way` leads, if it sleeps.
