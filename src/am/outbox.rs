@@ -84,12 +84,6 @@ pub struct Span {
     pub end: u64,
 }
 
-/// `len` bytes rounded up to lines, without the remainder that `next_multiple_of` asks for.
-#[inline(always)]
-pub fn whole_lines(len: usize) -> usize {
-    (len + LINE - 1) & !(LINE - 1)
-}
-
 /// The position at which `len` bytes, whole lines, begin in one piece, in a ring that is used up to position `head`.
 #[inline(always)]
 fn piece_start(head: u64, len: usize) -> u64 {
@@ -100,14 +94,14 @@ fn piece_start(head: u64, len: usize) -> u64 {
 /// The offset at which `len` bytes in one piece will begin in a ring that is used up to position `head`.
 #[inline(always)]
 pub fn next_offset(head: u64, len: usize) -> usize {
-    piece_start(head, whole_lines(len)) as usize & (RING - 1)
+    piece_start(head, len.next_multiple_of(LINE)) as usize & (RING - 1)
 }
 
 /// Takes `len` bytes in one piece from a ring with positions `head` (next free) and `tail` (oldest in use); `None` while
 /// they do not fit.
 #[inline(always)]
 pub fn take(head: u64, tail: u64, len: usize) -> Option<Span> {
-    let len = whole_lines(len);
+    let len = len.next_multiple_of(LINE);
     let start = piece_start(head, len);
     let end = start + len as u64;
     (end - tail <= RING as u64).then_some(Span { offset: start as usize & (RING - 1), end })
@@ -199,8 +193,7 @@ impl<A: Adapter> Peer<A> {
     ///
     /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // what its callers have in registers
-    fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, crosses: bool, words: &[u64]) {
+    fn commit(&self, out: &Outbox, layout: &Layout, taken: Taken, me: usize, meta: Meta, words: &[u64]) {
         let (slot, sent) = (layout.request(taken.index), taken.index.wrapping_add(1));
         // Counted before the slot is published: the poller takes an answer to a request that was not counted for damage.
         // Relaxed: a thread that sees the answer sees, through the peer, what was stored before the request's Release.
@@ -209,18 +202,16 @@ impl<A: Adapter> Peer<A> {
         if taken.awaited {
             self.queue.hand_over(slot);
         }
-        out.crosses_lines.set(crosses);
+        if out.crosses_lines.get() != meta.payload_crosses_lines() {
+            out.crosses_lines.set(meta.payload_crosses_lines());
+        }
         self.direct.heard.store(0, Ordering::Relaxed); // Relaxed: a hint
         out.ring_head.set(taken.span.end);
         out.ring_ends[taken.index as usize & (layout.slots() - 1)].set(taken.span.end);
         self.control.publish32(layout.ready(me), sent);
         self.mark_exist(layout, me);
         if taken.outstanding != 0 {
-            self.claim_ahead(layout, &taken, crosses);
-        }
-        if taken.awaited && crosses && taken.outstanding + 1 < layout.slots() {
-            // The next one will probably be as long. The peer looks at its first line; the other one is claimed.
-            self.queue.claim_by_store(layout.request(sent) + LINE);
+            self.claim_ahead(layout, &taken, meta.payload_crosses_lines());
         }
     }
 
@@ -249,8 +240,9 @@ impl<A: Adapter> Peer<A> {
         }
     }
 
-    /// Claims a slot by stores (rule 5 of `slot`), both lines of it if the payload will probably cross lines. Both at once, because stores to the second
-    /// line would have to wait until the first one is there. `slot`: its address as `direct` gives it; if that is null, `offset` says where it is.
+    /// Claims a slot by stores (rule 5 of `slot`), both lines of it if the payload will probably cross lines. Both at once, because stores to the
+    /// second line would have to wait until the first one is there. `slot`: its address as `direct` gives it; if that is null, `offset` says where
+    /// it is.
     #[inline(always)]
     pub(super) fn claim_slot(&self, slot: *mut u64, offset: impl Fn() -> usize, crosses_lines: bool) {
         match !slot.is_null() && !cfg!(loom) {
@@ -261,7 +253,7 @@ impl<A: Adapter> Peer<A> {
     }
 
     /// [`Self::claim_slot`] where stores go by offsets alone.
-    #[inline(never)]
+    #[inline(always)]
     fn claim_by_offset(&self, offset: usize, crosses_lines: bool) {
         self.queue.claim_by_store(offset);
         if crosses_lines {
@@ -277,11 +269,8 @@ impl<A: Adapter> Peer<A> {
         // with Acquire, so the peer's reads of these slots and this node's reads of the paired replies come before these stores.
         let due = taken.index.is_multiple_of(CLAIM_BATCH);
         if due && taken.outstanding + 2 * CLAIM_BATCH as usize <= layout.slots() {
-            (0..CLAIM_BATCH).for_each(|i| {
-                let index = taken.index.wrapping_add(CLAIM_BATCH).wrapping_add(i);
-                let slot = if self.direct.room == 0 { std::ptr::null_mut() } else { self.direct.request_slot(index) };
-                self.claim_slot(slot, || layout.request(index), crosses_lines);
-            });
+            let first = taken.index.wrapping_add(CLAIM_BATCH);
+            (0..CLAIM_BATCH).for_each(|i| self.claim_by_offset(layout.request(first.wrapping_add(i)), crosses_lines));
         }
     }
 
@@ -329,13 +318,8 @@ impl<A: Adapter> Reserved<'_, A> {
     /// Publishes the request as `Peer::commit` does; node `me` sends it.
     #[inline(always)]
     pub fn commit(self, layout: &Layout, me: u32, meta: Meta, words: &[u64]) {
-        self.publish(layout, me, meta, false, words);
-    }
-
-    #[inline(always)]
-    fn publish(self, layout: &Layout, me: u32, meta: Meta, crosses: bool, words: &[u64]) {
         let Reserved { peer, outbox, taken, what } = self;
-        peer.commit(&outbox, layout, taken, me as usize, meta, crosses, words);
+        peer.commit(&outbox, layout, taken, me as usize, meta, words);
         drop(outbox); // other threads need not wait for the system call that wakes the peer
         peer.bell.stored_for(what);
     }
@@ -343,14 +327,8 @@ impl<A: Adapter> Reserved<'_, A> {
     /// [`Self::commit`] of a request of which all but the meta word is stored.
     #[inline(always)]
     pub fn commit_stored(self, layout: &Layout, me: u32, meta: Meta) {
-        self.commit_crossing(layout, me, meta, false);
-    }
-
-    /// [`Self::commit_stored`] of a request whose payload goes on in the second line of its slot, if `crosses`.
-    #[inline(always)]
-    pub fn commit_crossing(self, layout: &Layout, me: u32, meta: Meta, crosses: bool) {
         self.queue().barrier(); // all of it must be there before the meta word
-        self.publish(layout, me, meta, crosses, &[]);
+        self.commit(layout, me, meta, &[]);
     }
 }
 

@@ -232,7 +232,7 @@ impl<A: Adapter> Inbox<A> {
         self.offer_answer((from, am.peers.known(peer)), index, token, holds_buffer);
         let bytes = self.run(am, &slot, meta, token, queue + self.layout.request_ring());
         if holds_buffer && let Some(deferred) = token.take_deferred() {
-            am.publish_reply(self, &am.peers[peer], token, &deferred);
+            am.publish_reply(self, token, &deferred);
         }
         let part = if meta.handler() < FIRST_CLIENT { PART_OF_OWN } else { PART };
         self.request_done(am, peer, from, index, token, bytes, part);

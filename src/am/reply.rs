@@ -10,7 +10,7 @@
 use super::corrupt::corrupt;
 use super::engine::Am;
 use super::inbox::{Counters, Inbox};
-use super::outbox::{self, Peer, Span};
+use super::outbox::{self, Span};
 use super::slot;
 use super::slot::{COUNT_WORD, Carry, MediumPlace, Meta};
 use super::source::{Args, Source};
@@ -33,7 +33,7 @@ impl<A: Adapter> Am<A> {
         let inbox = self.inbox_of(token);
         let meta = self.reply_meta(token, handler, args, Carry::Short, 0);
         if args.words().len() < LINE / 8 && !token.holds_buffer() {
-            self.commit_reply(inbox, &self.peers[token.source() as usize], token, meta, false, args.words());
+            self.commit_reply(inbox, token, meta, args.words());
         } else {
             self.store_short(inbox, token, meta, args);
         }
@@ -43,16 +43,15 @@ impl<A: Adapter> Am<A> {
     /// A Short reply that needs more than one packet: it has two lines, or its meta word waits for the handler's return.
     #[inline(never)]
     fn store_short(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, args: Args<'_>) {
-        let (way, slot) = (&self.peers[token.source() as usize], self.layout.reply(token.index()));
-        slot::store_args(&way.queue, slot, None, args.words());
+        let (queue, slot) = (&self.peers[token.source() as usize].queue, self.layout.reply(token.index()));
+        slot::store_args(queue, slot, None, args.words());
         if args.words().len() >= LINE / 8 {
-            way.queue.hand_over(slot + LINE);
+            queue.hand_over(slot + LINE);
         }
-        self.send_stored_reply(inbox, way, token, meta, false);
+        self.send_stored_reply(inbox, token, meta);
     }
 
     /// Medium reply.
-    #[inline(always)]
     pub fn reply_medium(&self, token: &Token, handler: u8, source: Source, args: Args<'_>) -> Result<(), Error> {
         args.check()?;
         if source.len() > MAX_MEDIUM {
@@ -63,28 +62,20 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         }
         let inbox = self.inbox_of(token);
-        let (peer, len) = (token.source() as usize, source.len());
-        let (place, end) = match MediumPlace::inline(args.count(), len) {
-            Some(place) => (place, 0),
-            None => {
-                let span = self.reply_space(inbox, peer, len);
-                (MediumPlace::Ring { ring: self.layout.reply_ring(), at: span.offset }, span.end)
-            }
-        };
-        let way = &self.peers[peer];
-        place.store(&way.queue, self.layout.reply(token.index()), source, args, true);
+        let peer = token.source() as usize;
+        let inline = source.len() <= slot::inline_max(args.count());
+        let span = if inline { Span { offset: 0, end: 0 } } else { self.reply_space(inbox, peer, source.len()) };
+        let place = MediumPlace { inline, ring: self.layout.reply_ring(), at: span.offset };
+        let (queue, len) = (&self.peers[peer].queue, source.len());
+        place.store(queue, self.layout.reply(token.index()), source, args, true);
         let meta = self.reply_meta(token, handler, args, place.carry(), len);
         Counters::add(&inbox.counters.reply_bytes, len as u64);
-        self.send_stored_reply(inbox, way, token, meta, place.crosses_lines());
+        self.send_stored_reply(inbox, token, meta);
         // By prefetches. The next slot may hold a reply that the requester still reads. The bytes of the ring are free, but claims of these by
         // stores cost more than they bought: Mediums of 256 bytes there and back took 890 instead of 671 ns where cores share no cache, floods of
         // them 1,210 instead of 1,440 MB/s (2026-11, EPYC VM).
-        let next = match place {
-            MediumPlace::Ring { ring, .. } => MediumPlace::Ring { ring, at: outbox::next_offset(end, len) },
-            inline => inline,
-        };
-        let slot = self.layout.reply(token.index().wrapping_add(1));
-        next.claim_lines(slot, len, |line| way.queue.claim_by_prefetch(line));
+        let place = MediumPlace { at: outbox::next_offset(span.end, len), ..place };
+        place.claim_lines(self.layout.reply(token.index().wrapping_add(1)), meta, |line| queue.claim_by_prefetch(line));
         Ok(())
     }
 
@@ -112,9 +103,8 @@ impl<A: Adapter> Am<A> {
             return Ok(());
         };
         let meta = self.reply_meta(token, handler, args, placed.carry, source.len());
-        let way = &self.peers[token.source() as usize];
-        placed.store(&way.queue, self.layout.reply(token.index()), address, args);
-        self.send_stored_reply(inbox, way, token, meta, false);
+        placed.store(&self.peers[token.source() as usize].queue, self.layout.reply(token.index()), address, args);
+        self.send_stored_reply(inbox, token, meta);
         Ok(())
     }
 
@@ -167,21 +157,15 @@ impl<A: Adapter> Am<A> {
     ///
     /// The caller puts a barrier before this call if it has stored something in the slot or in the ring.
     #[inline(always)]
-    pub(crate) fn commit_reply(
-        &self,
-        inbox: &Inbox<A>,
-        way: &Peer<A>,
-        token: &Token,
-        meta: Meta,
-        crosses: bool,
-        words: &[u64],
-    ) {
+    pub(crate) fn commit_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta, words: &[u64]) {
         let (peer, slot) = (token.source() as usize, self.layout.reply(token.index()));
-        let from = &inbox.from[peer];
+        let (way, from) = (&self.peers[peer], &inbox.from[peer]);
         inbox.give_back_before(self, peer, from, token.index());
         way.queue.packet(slot, meta.bits(), words);
         way.queue.hand_over(slot);
-        from.crosses_lines.set(crosses);
+        if from.crosses_lines.get() != meta.payload_crosses_lines() {
+            from.crosses_lines.set(meta.payload_crosses_lines());
+        }
         way.control.publish32(self.layout.ready(self.me as usize) + 4, from.replies_sent.get().wrapping_add(1));
         way.mark_exist(&self.layout, self.me as usize);
         way.bell.stored();
@@ -190,22 +174,24 @@ impl<A: Adapter> Am<A> {
     /// [`Self::commit_reply`] of a reply of which all but the meta word is stored. If the handler still holds a buffer that the
     /// reply would give back, the store waits for the handler's return.
     #[inline(always)]
-    fn send_stored_reply(&self, inbox: &Inbox<A>, way: &Peer<A>, token: &Token, meta: Meta, crosses: bool) {
-        let head = Deferred::Head(meta, crosses);
-        if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, way, token, &head) }
+    fn send_stored_reply(&self, inbox: &Inbox<A>, token: &Token, meta: Meta) {
+        let head = Deferred::Head(meta);
+        if token.holds_buffer() { token.defer(head) } else { self.publish_reply(inbox, token, &head) }
     }
 
     /// Makes a store that waited for the handler's return.
     #[inline(always)]
-    pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, way: &Peer<A>, token: &Token, deferred: &Deferred) {
+    pub(crate) fn publish_reply(&self, inbox: &Inbox<A>, token: &Token, deferred: &Deferred) {
+        let peer = token.source() as usize;
+        let queue = &self.peers[peer].queue;
         match deferred {
-            Deferred::Head(meta, crosses) => {
-                way.queue.barrier(); // the rest must be there before the meta word
-                self.commit_reply(inbox, way, token, *meta, *crosses, &[]);
+            Deferred::Head(meta) => {
+                queue.barrier(); // the rest must be there before the meta word
+                self.commit_reply(inbox, token, *meta, &[]);
             }
             Deferred::Count(value) => {
-                way.queue.publish(self.layout.reply(token.index()) + 8 * COUNT_WORD, *value);
-                self.announce_count(token.source() as usize);
+                queue.publish(self.layout.reply(token.index()) + 8 * COUNT_WORD, *value);
+                self.announce_count(peer);
             }
         }
     }

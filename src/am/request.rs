@@ -134,22 +134,20 @@ impl<A: Adapter> Am<A> {
             return Ok(true);
         }
         let peer = self.peers.way(dest)?;
-        let len = source.len();
-        let inline = MediumPlace::inline(args.count(), len);
-        let Some(room) = self.room(dest, peer, if inline.is_some() { 0 } else { len }, flags)? else {
-            return Ok(false);
-        };
-        let (taken, ring) = (room.taken, self.layout.request_ring());
-        let place = inline.unwrap_or(MediumPlace::Ring { ring, at: taken.span.offset });
+        let inline = source.len() <= slot::inline_max(args.count());
+        let ring = if inline { 0 } else { source.len() };
+        let Some(room) = self.room(dest, peer, ring, flags)? else { return Ok(false) };
+        let (taken, len) = (room.taken, source.len());
+        let place = MediumPlace { inline, ring: self.layout.request_ring(), at: taken.span.offset };
         let meta = Meta::new(self.layout.sequence(taken.index), handler, args.count(), place.carry(), len);
         place.store(room.queue(), self.layout.request(taken.index), source, args, taken.awaited);
         room.count_medium(len);
-        room.commit_crossing(&self.layout, self.me, meta, place.crosses_lines());
-        if taken.awaited && inline.is_none() {
+        room.commit_stored(&self.layout, self.me, meta);
+        if taken.awaited {
             // Once the peer has been woken: the lock of the outbox, which this takes again in PAR, is not held while that takes a system call.
-            peer.with_next_room(&self.layout, len, |next| {
-                let place = MediumPlace::Ring { ring, at: next.span.offset };
-                place.claim_lines(0, len, |line| peer.queue.claim_by_store(line));
+            peer.with_next_room(&self.layout, ring, |next| {
+                let place = MediumPlace { at: next.span.offset, ..place };
+                place.claim_lines(self.layout.request(next.index), meta, |line| peer.queue.claim_by_store(line));
             });
         }
         Ok(true)

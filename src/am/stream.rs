@@ -85,7 +85,7 @@ impl<A: Adapter> Am<A> {
         way.queue.store(slot + 8 * COUNT_WORD, &[0]); // the count starts at none
         let meta = self.reply_meta(token, handler, args, Carry::Stream, source.len());
         way.queue.barrier(); // the words must be there before the meta word
-        self.commit_reply(inbox, way, token, meta, false, &[]);
+        self.commit_reply(inbox, token, meta, &[]);
         let mut at = 0;
         while at < source.len() {
             let piece = source.part(at, PIECE.min(source.len() - at));

@@ -34,8 +34,8 @@ const MAGIC: u32 = 0x7063_5c1a;
 /// A reply's publishing store that waits until the handler is done with its Medium buffer (slot rule 2).
 #[derive(Clone, Copy)]
 pub enum Deferred {
-    /// The slot's meta word, and whether the payload goes on in the slot's second line.
-    Head(Meta, bool),
+    /// The slot's meta word.
+    Head(Meta),
     /// The last count of a streamed reply: bytes in all.
     Count(u64),
 }
