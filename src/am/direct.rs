@@ -228,6 +228,8 @@ pub struct Watch {
     /// What a message of the watched peer grants; 0: that must be found out. It saves each the questions whether other peers or other work
     /// are to be looked after.
     again: AtomicU32,
+    /// Requests of the last batch, if they ended where the sender has not written yet; 0: that is no longer to be minded.
+    caught_up: AtomicU32,
 }
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
@@ -261,6 +263,7 @@ impl Watch {
             reply_index: Cell::new(0),
             granted: AtomicU32::new(0),
             again: AtomicU32::new(0),
+            caught_up: AtomicU32::new(0),
         }
     }
 
@@ -276,6 +279,45 @@ impl Watch {
     pub fn made(&self) -> u32 {
         // Relaxed, both: hints (see `Watch`).
         (self.granted.load(Ordering::Relaxed) & !TO_WAIT).saturating_sub(self.left.load(Ordering::Relaxed))
+    }
+
+    /// This node has run `requests` one behind the other, and has caught up with the sender. A wait gives it time for as many again before it
+    /// looks on ([`Self::pauses_behind_flood`]). Each look at a line takes it away from a sender that has claimed it, and the sender has to wait
+    /// until it is back. A receiver that is as fast as the sender would do that to each line.
+    ///
+    /// | flood of Shorts, ns each, cores share a cache (EPYC VM, 2026-11) | SEQ | PAR |
+    /// |---|---|---|
+    /// | without pauses | 18.4 | 18.4 |
+    /// | with one for each second request; for each | 10.3; 9.1 | 13.3; 11.7 |
+    #[inline(always)]
+    pub fn caught_up(&self, requests: u32) {
+        if requests >= 2 && !cfg!(loom) {
+            self.caught_up.store(requests, Ordering::Relaxed); // Relaxed, both: hints, as all here
+            self.left.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// True if a wait is to make pauses before it looks on.
+    #[inline(always)]
+    pub fn is_behind_flood(&self) -> bool {
+        self.caught_up.load(Ordering::Relaxed) > 0 // Relaxed: a hint
+    }
+
+    /// How many pauses a wait makes before it looks on: one for each second request. One for each would make floods a little faster, but what
+    /// comes behind a burst that is no flood would wait twice as long.
+    #[inline(always)]
+    pub fn pauses_behind_flood(&self) -> u32 {
+        let requests = self.caught_up.load(Ordering::Relaxed); // Relaxed: a hint
+        if requests > 0 {
+            self.forget_flood();
+        }
+        requests / 2
+    }
+
+    /// A client that polls may compute between its polls, which gives the sender time enough.
+    #[inline(always)]
+    pub fn forget_flood(&self) {
+        self.caught_up.store(0, Ordering::Relaxed); // Relaxed: a hint
     }
 
     /// See the field.

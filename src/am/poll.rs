@@ -85,6 +85,7 @@ impl<A: Adapter> Inbox<A> {
     /// looks, so that no register must be saved. That is the cost of an empty poll, and half of what a message waits for.
     #[inline(always)]
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
+        am.watch.forget_flood();
         match self.look_for(am) {
             None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             found => self.go_on_in_loop(am, found),
@@ -144,6 +145,9 @@ impl<A: Adapter> Inbox<A> {
                 Found::Replies(peer) => (None, self.serve_replies(am, peer) + self.serve_credit(am, peer)),
                 Found::Requests(peer) => (Some(peer), self.serve_requests(am, peer)),
             };
+            if requester.is_some() && !is_spent(served) {
+                am.watch.caught_up(served);
+            }
             let polls = self.counters.polls.get();
             if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
                 return self.serve_all(am, requester, served, polls);

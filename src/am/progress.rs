@@ -123,7 +123,11 @@ impl<A: Adapter> Am<A> {
             return;
         }
         // While another thread is polling, this poll has nothing to do.
-        let poll = |inbox: &Inbox<A>| (inbox.poll(self, Look::Glance), inbox.let_header_poll(self));
+        let poll = |inbox: &Inbox<A>| {
+            let found = inbox.poll(self, Look::Glance);
+            self.watch.forget_flood();
+            (found, inbox.let_header_poll(self))
+        };
         let (found, inline) = self.inbox.try_with(poll).unwrap_or((false, 0));
         match (self.look_further(found, Look::Glance).did, self.inbox.unguarded()) {
             (true, Some(inbox)) => inbox.found_in_loop(self),
@@ -230,6 +234,9 @@ impl<A: Adapter> Am<A> {
     /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody. Sleeps are as long as `rest` allows.
     #[inline(always)]
     pub fn wait_step_with(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
+        for _ in 0..self.watch.pauses_behind_flood() {
+            self.waiter.pause();
+        }
         // What `gasneti_sci_wait` does in the header.
         let inbox = self.inbox.unguarded();
         let seen = match inbox {

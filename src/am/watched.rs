@@ -93,6 +93,9 @@ impl<A: Adapter> Inbox<A> {
             true => self.serve_all(am, requester, before, polls),
             false => before > 0,
         };
+        if !is_reply && !is_spent(served) {
+            am.watch.caught_up(before);
+        }
         let polled = Effort::Found(LOOK_OUT_EVERY as u32);
         if polls.is_multiple_of(LOOK_OUT_EVERY) && am.adapter_wants_polls() && am.adapter.progress(polled) {
             am.watch.grant(0);
@@ -178,7 +181,8 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
         let made = am.watch.made();
-        am.watch.grant(if self.may_header_poll(am) { self.grant } else { 0 });
+        let may = self.may_header_poll(am) && !am.watch.is_behind_flood();
+        am.watch.grant(if may { self.grant } else { 0 });
         made
     }
 
