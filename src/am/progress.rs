@@ -18,7 +18,7 @@
 //!
 //! Must not know: which queue is looked at, what a message says.
 
-use super::direct::Seen;
+use super::direct::{FLOOD_IS_OVER, Seen};
 use super::engine::{ADAPTER, Am, PIECE};
 use super::inbox::Inbox;
 use crate::am::wait::{Look, Rest};
@@ -287,6 +287,9 @@ impl<A: Adapter> Am<A> {
             0 => _ = inbox.let_header_poll(self),
             _ => inbox.let_wait_look(self),
         });
+        if next >= FLOOD_IS_OVER {
+            self.watch.flood_is_over();
+        }
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         next
     }
