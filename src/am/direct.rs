@@ -15,7 +15,8 @@
 //! 3. Work that the header leaves to the library is done before anybody can notice. An inline reply, for instance, is counted
 //!    when its handler returns.
 //! 4. A header poll may miss a message. The next call of the library finds it, after at most `GRANT` (or `GRANT_ALONE`) polls that find
-//!    nothing. Of those that find something, each eighth looks at the other peers, each 16th at the network.
+//!    nothing. Of those that find something, each eighth looks at the other peers (in a job of two each 32nd at what else its peer has sent),
+//!    each 16th at the network.
 //!
 //! Must not know: handlers, waiting.
 

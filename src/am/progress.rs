@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | the header, in polls and waits | `gasneti_sci_look` (C), from what `direct::Watch` says | the next request and the next reply of the watched peer | all else, for as many looks as were granted (`let_header_poll`, `let_wait_look`) |
 //! | a step of a wait in the library | `look_watched`; of one of several threads `look_unguarded` | the same | the same |
-//! | who has seen a message so | `poll_watched`, `wait_watched`, over `Inbox::serve_watched` | that message and what is behind it | the other predicted peers but every 8th time, the network but every 16th (`serve_seen`) |
+//! | who has seen a message so | `poll_watched`, `wait_watched`, over `Inbox::serve_watched` | that message and what is behind it | the other predicted peers but every 8th time (in a job of two every 32nd), the network but every 16th (`serve_seen`) |
 //! | a reply that waits for room | `Inbox::poll_replies` | replies of all peers | requests |
 //! | a sender without room | `Am::wait_for_room`, `reserve_now` (`request`) | what its receiver has given back and answered; now and then as a poll | other peers |
 //! | a client's poll | `poll_in_loop`; where other threads may poll, or there is other work, `poll_guarded` | predicted peers (`look_for`); if they have nothing, a line of what all announce (`is_quiet`, `nothing_predicted`) | other lines, which later polls look at |

@@ -84,15 +84,15 @@ fn threads_of_both(plan: &mut Plan<'_>) {
     let puts = [k::BOTH_PUT_2, k::BOTH_PUT_4, k::BOTH_PUT_8];
     let atomics = [k::BOTH_ATOMIC_2, k::BOTH_ATOMIC_4, k::BOTH_ATOMIC_8];
     let kinds = [
-        ("am", "short round trips", shorts, &ONE_SHORT, 0),
-        ("am", "medium round trips", mediums, &ONE_MEDIUM, 64),
-        ("rma", "puts with polls", puts, &ONE_PUT, 64),
-        ("atomic", "fetch-adds with polls", atomics, &ONE_ATOMIC, 8),
+        ("am", "short round trips", shorts, &ONE_SHORT, 0, 500.0),
+        ("am", "medium round trips", mediums, &ONE_MEDIUM, 64, 500.0),
+        ("rma", "puts with polls", puts, &ONE_PUT, 64, 3.0),
+        ("atomic", "fetch-adds with polls", atomics, &ONE_ATOMIC, 8, 4.0),
     ];
-    for (section, what, kernels, one, bytes) in kinds {
+    for (section, what, kernels, one, bytes, cost) in kinds {
         for (threads, kernel) in [2, 4, 8].into_iter().zip(kernels) {
             let operation = format!("{what} both ways, {threads} threads per node, PAR");
-            plan.row(section, &operation, kernel, 500.0, bytes, Some(one), Unit::Ns, Some(1.5));
+            plan.row(section, &operation, kernel, cost, bytes, Some(one), Unit::Ns, Some(1.5));
         }
     }
 }

@@ -142,10 +142,9 @@ pub static ONE_SHORT: Limit =
     limit("short round trips both ways, a thread per node, PAR", k::BOTH_SHORT_1, 0, Unit::Ns, 500.0);
 pub static ONE_MEDIUM: Limit =
     limit("medium round trips both ways, a thread per node, PAR", k::BOTH_MEDIUM_1, 0, Unit::Ns, 500.0);
-pub static ONE_PUT: Limit =
-    limit("puts with polls both ways, a thread per node, PAR", k::BOTH_PUT_1, 0, Unit::Ns, 500.0);
+pub static ONE_PUT: Limit = limit("puts with polls both ways, a thread per node, PAR", k::BOTH_PUT_1, 0, Unit::Ns, 3.0);
 pub static ONE_ATOMIC: Limit =
-    limit("fetch-adds with polls both ways, a thread per node, PAR", k::BOTH_ATOMIC_1, 0, Unit::Ns, 500.0);
+    limit("fetch-adds with polls both ways, a thread per node, PAR", k::BOTH_ATOMIC_1, 0, Unit::Ns, 4.0);
 
 /// Far less than the 3 to 5 µs that one step of computing takes (`bench_work` in kernels/sync.c). So a batch has 7,500
 /// steps and lasts for 30 ms. Two threads share the core, and each has it for a few milliseconds at a time. In a shorter
