@@ -161,13 +161,19 @@ impl<A: Adapter> Peer<A> {
         self.take(&outbox, layout, ring).map(|taken| Reserved { peer: self, outbox, taken, what: 0 })
     }
 
+    /// The numbers of the next request and of the oldest one that is not retired. The caller has the outbox.
     #[inline(always)]
-    fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
+    fn numbers(&self) -> (u32, u32) {
         // Relaxed: only holders of `outbox` change it, and the lock orders them.
         let index = self.direct.sent.load(Ordering::Relaxed);
         // ORDERING: Acquire ↔ the Release in `Inbox::retire`: the reply handler has finished with the paired reply slot
         // before we let the peer write into it again (rule 3).
-        let retired = self.direct.retired.load(Ordering::Acquire);
+        (index, self.direct.retired.load(Ordering::Acquire))
+    }
+
+    #[inline(always)]
+    fn take(&self, out: &Outbox, layout: &Layout, ring: usize) -> Option<Taken> {
+        let (index, retired) = self.numbers();
         let outstanding = index.wrapping_sub(retired) as usize;
         if outstanding >= layout.slots() {
             return None;
@@ -228,10 +234,8 @@ impl<A: Adapter> Peer<A> {
     #[inline(always)]
     pub fn claim_next_slot(&self, layout: &Layout) {
         let Some(out) = self.outbox.try_lock() else { return };
-        // Relaxed: as in `take`.
-        let index = self.direct.sent.load(Ordering::Relaxed);
-        // ORDERING: Acquire as in `take`.
-        let outstanding = index.wrapping_sub(self.direct.retired.load(Ordering::Acquire));
+        let (index, retired) = self.numbers();
+        let outstanding = index.wrapping_sub(retired);
         if outstanding < self.direct.room && !cfg!(loom) {
             // SAFETY: the peer is reached by address, because there is `room`; the slot is free, as just seen.
             unsafe { Direct::claim(self.direct.request_slot(index), out.crosses_lines.get()) };
