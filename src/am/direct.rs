@@ -293,12 +293,14 @@ impl Watch {
 
     /// This node has run `requests` one behind the other, and has caught up with the sender. A wait gives it time before it looks on
     /// ([`Self::pauses_behind_flood`]). Each look at a line takes it away from a sender that has claimed it, and the sender has to wait until it is
-    /// back. A receiver that is as fast as the sender would do that to each line. Floods, ns for each message (EPYC VM, cores share a cache, 2026-11):
+    /// back. A receiver that is as fast as the sender would do that to each line. Floods, ns for each message (EPYC VM, loaded, 2026-11):
     ///
-    /// | | SEQ | PAR |
-    /// |---|---|---|
-    /// | Shorts | 16.9 -> 8.7 | 18.0 -> 10.7 |
-    /// | Mediums of 64, 1,024, 4,096 bytes | 34 -> 28, 42 -> 37, 73 -> 68 | 36 -> 30, 44 -> 38, 75 -> 70 |
+    /// | cores | | SEQ | PAR |
+    /// |---|---|---|---|
+    /// | share a cache | Shorts | 16.9 -> 8.7 | 18.0 -> 10.7 |
+    /// | | Mediums of 64; 1,024; 4,096 bytes | 34 -> 28; 42 -> 37; 73 -> 68 | 36 -> 30; 44 -> 38; 75 -> 70 |
+    /// | share none | Shorts | 74 -> 47 | 88 -> 47 |
+    /// | | Mediums of 64; 1,024 bytes | 126 -> 110; 126 -> 121 | 155 -> 99; 150 -> 123 |
     #[inline(always)]
     pub fn caught_up(&self, requests: u32) {
         if requests >= 2 && !cfg!(loom) {
