@@ -416,3 +416,31 @@ impl Watch {
         self.again.store(0, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_behind_a_flood_grow_until_they_are_worth_it_and_end_with_it() {
+        let mut word = 0u64;
+        let watch = Watch::none(&raw mut word, 1);
+        let pauses_after = |requests| {
+            watch.caught_up(requests);
+            watch.pauses_behind_flood()
+        };
+        assert_eq!([1, 2, 3, 2].map(pauses_after), [0, 1, 2, 4], "one message alone is no flood");
+        assert_eq!([WORTH_PAUSES, 31].map(pauses_after), [4, 4]);
+        assert_eq!([2; 5].map(pauses_after), [8, 16, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES]);
+        assert_eq!(watch.pauses_behind_flood(), 0, "once for each batch");
+
+        watch.grant(GRANT);
+        watch.caught_up(2);
+        assert!(watch.is_behind_flood() && watch.left.load(Ordering::Relaxed) == 0, "the next look is the library's"); // Relaxed: one thread
+        watch.forget_flood();
+        assert_eq!((watch.is_behind_flood(), watch.pauses_behind_flood()), (false, 0));
+
+        watch.flood_is_over();
+        assert_eq!(pauses_after(2), 1);
+    }
+}
