@@ -26,9 +26,9 @@ const PLACE: &[&str] = &[
 
 /// The same of the package `sisci`.
 const SISCI: &[&str] = &[
-    "error", "constants", "config", "name", "state", "worker", "fault", "memory", "handle", "packet", "event",
-    "service", "descriptor", "door", "segment", "map", "pio", "flow", "dma", "interrupt", "message", "query",
-    "library", "api",
+    "error", "constants", "config", "trace", "name", "state", "worker", "fault", "memory", "handle", "report",
+    "packet", "event", "service", "descriptor", "door", "segment", "map", "pio", "flow", "dma", "interrupt", "message",
+    "query", "library", "api",
 ];
 
 /// The same of the launcher.

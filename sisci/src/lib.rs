@@ -8,7 +8,7 @@
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
-//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `fault`, `config`, `constants`, `error`.
+//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `fault`, `trace`, `config`, `constants`, `error`.
 
 pub mod api;
 mod config;
@@ -33,4 +33,5 @@ mod query;
 mod segment;
 mod service;
 mod state;
+mod trace;
 mod worker;

@@ -14,10 +14,7 @@ static STARTED: Mutex<(usize, Vec<(OwnedFd, Bound)>)> = Mutex::new((0, Vec::new(
 
 /// SCIInitialize.
 pub fn initialize() -> Result {
-    // A set-user-ID program must not be led by its caller's variables.
-    // SAFETY: getauxval has no conditions.
-    #[expect(unsafe_code, reason = "a call of libc")]
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    if config::is_secure() {
         return Err(Error::Access);
     }
     let mut started = STARTED.lock();

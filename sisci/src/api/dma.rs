@@ -13,6 +13,7 @@ use crate::flow::{Callback, State};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::segment::local::LocalSegment;
 use crate::state;
+use crate::trace::{self, Show};
 
 /// `sci_cb_dma_t`
 type Function = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> u32>;
@@ -25,6 +26,12 @@ pub struct Entry {
     local: u32,
     remote: u32,
     flags: u32,
+}
+
+impl Show for *const Entry {
+    fn show(&self, _: &str, _: bool, line: &mut String) {
+        trace::address(*self, line);
+    }
 }
 
 /// `sci_dma_channel_t`: there is one engine, so a channel is only a name for it.
