@@ -15,7 +15,7 @@ const LIBRARY: &[&str] = &[
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
     "timed", "man", "registry", "results", "reach", "policy", "report", "again", "host", "network", "info", "jobs",
-    "tree", "sock", "page", "tune", "agent", "bench", "cli",
+    "tree", "sisci", "sock", "page", "tune", "agent", "bench", "cli",
 ];
 
 /// The same of the package `place`.
@@ -28,7 +28,7 @@ const PLACE: &[&str] = &[
 const SISCI: &[&str] = &[
     "error", "constants", "config", "trace", "name", "state", "worker", "fault", "memory", "handle", "report",
     "packet", "event", "service", "descriptor", "door", "segment", "map", "pio", "flow", "dma", "interrupt", "message",
-    "query", "library", "api",
+    "query", "survey", "library", "api",
 ];
 
 /// The same of the launcher.

@@ -123,6 +123,28 @@ static void values(void *arg) {
   if ((SCIOpen(NULL, 0, &e), e) != SCI_ERR_NOT_INITIALIZED) _exit(4);
 }
 
+/* With sockets in a directory, looking for a node leaves nothing behind that its process would have to take. */
+static void probes(void *arg) {
+  char directory[] = "/tmp/sisci-probes-XXXXXX", line[512];
+  sci_desc_t sd;
+  int k, sockets = 0;
+  FILE *f;
+  (void)arg;
+  CHECK(mkdtemp(directory) != NULL);
+  setenv("SISCI_DIR", directory, 1);
+  sd = opened();
+  for (k = 0; k < 100; k++) CHECK(SCIProbeNode(sd, 0, 4, 0, &e) == 1);
+  f = fopen("/proc/net/unix", "r");
+  CHECK(f != NULL);
+  while (fgets(line, sizeof line, f) != NULL) sockets += strstr(line, directory) != NULL;
+  fclose(f);
+  CHECK(sockets == 1);
+  CHECK(SCIProbeNode(sd, 0, 8, 0, &e) == 0 && e == SCI_ERR_NO_SUCH_NODEID);
+  SCITerminate();
+  snprintf(line, sizeof line, "%s/.lock", directory);
+  CHECK(unlink(line) == 0 && rmdir(directory) == 0);
+}
+
 static void two_adapters(void *arg) {
   sci_desc_t sd;
   sci_local_segment_t s;
@@ -172,6 +194,7 @@ int main(void) {
   joined(node(4, dead, NULL));
   joined(node(4, values, NULL));
   joined(node(4, two_adapters, NULL));
+  joined(node(4, probes, NULL));
   CHECK(mkdtemp(directory) != NULL);
   dying = node(8, in_directory, (void *)directory);
   CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status));

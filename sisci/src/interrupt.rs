@@ -7,6 +7,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::fd::{AsFd, OwnedFd};
@@ -22,6 +23,7 @@ use crate::memory::{Mapping, Memory, page};
 use crate::name::PAUSE;
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{self, Packet, Verb, refused};
+use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
 
@@ -95,6 +97,7 @@ pub struct LocalInterrupt {
     guests: Mutex<Vec<Arc<Guest>>>,
     is_gone: AtomicBool,
     has_callback: bool,
+    since: SystemTime,
     waiter: Waiter,
 }
 
@@ -174,6 +177,24 @@ impl LocalInterrupt {
 }
 
 impl Host for LocalInterrupt {
+    fn report(&self, _whom: For) -> Report {
+        let cell = &self.cells()[self.cell];
+        let guests = self.guests.lock();
+        let others = self.cells()[0].taken.load(Ordering::Relaxed).count_ones().saturating_sub(1);
+        let flags = [
+            (cell.is_counting.load(Ordering::Relaxed) != 0, flag::COUNTING_INT),
+            (self.claim.is_some(), flag::SHARED_INT),
+        ];
+        Report {
+            flags: flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum(),
+            others,
+            has_callback: self.has_callback,
+            waiting: cell.count.load(Ordering::Relaxed) & !GONE,
+            peers: guests.iter().map(|guest| guest.report()).collect(),
+            ..Report::own(self.since)
+        }
+    }
+
     fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
         let For::Peers(adapter) = guest.whom else { return Err(Error::InconsistentVersions) };
         let answer = Packet::new(Verb::Answer);
@@ -264,6 +285,7 @@ pub fn create(
         guests: Mutex::default(),
         is_gone: AtomicBool::new(false),
         has_callback: callback.is_some(),
+        since: SystemTime::now(),
         waiter: Waiter::default(),
     });
     let cells = interrupt.cells();
