@@ -5,6 +5,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use crate::model::{Timing, fields_of_file};
+
 /// The node of groups: no node may have this number.
 pub const GROUP: u32 = 252;
 
@@ -12,7 +14,7 @@ pub const GROUP: u32 = 252;
 pub const ADAPTERS: usize = 4;
 
 /// What the variables say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `SISCI_NODE_ID`: the node ids of adapter 0, 1, ...
     pub nodes: Vec<u32>,
@@ -30,6 +32,8 @@ pub struct Config {
     pub strict: bool,
     /// `SISCI_FAULT`: every so many checks or connects fail.
     pub fault: Fault,
+    /// `SISCI_TIMING`: the times of a card.
+    pub timing: Option<Timing>,
     /// `SISCI_VERBOSE`: a line on stderr per resource and event.
     pub verbose: bool,
 }
@@ -121,6 +125,8 @@ fn read(of: impl Fn(&str) -> Option<String>) -> Result<Config, String> {
         limit: number("SISCI_LIMIT", 32)?,
         strict,
         fault: fault(of("SISCI_FAULT").as_deref().unwrap_or(""))?,
+        timing: Timing::parse(of("SISCI_TIMING").as_deref().unwrap_or(""), fields_of_file)
+            .map_err(|error| format!("SISCI_TIMING: {error}"))?,
         verbose: of("SISCI_VERBOSE").is_some_and(|text| text != "0"),
     })
 }
@@ -258,6 +264,7 @@ mod tests {
             ("SISCI_DIR", "/nowhere"),
             ("SISCI_NODES", "/nowhere"),
             ("SISCI_TRACE", "/nowhere/%p"),
+            ("SISCI_TIMING", "d340"),
         ] {
             let error = with(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");

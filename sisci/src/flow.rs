@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::card;
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Slot};
 use crate::map::Map;
 use crate::name::Deadline;
@@ -178,9 +180,16 @@ impl Flow {
         Error::Ok
     }
 
+    /// Lets the time pass that the card's engine needs; false if the program aborts it.
+    fn take_time(&self, transfers: &[Transfer], asked: f64) -> bool {
+        let Some(card) = card::get() else { return true };
+        let bytes = transfers.iter().flat_map(|transfer| &transfer.pieces).map(|piece| piece.size).sum();
+        card::wait_while(card.transfer(bytes, asked), || !self.is_aborted.load(Ordering::Relaxed))
+    }
+
     /// Copies, and tells the end. `transfers` are let go before that: the program may remove the segments at once.
-    fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>) -> Error {
-        let status = self.copy(&transfers);
+    fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>, asked: f64) -> Error {
+        let status = if self.take_time(&transfers, asked) { self.copy(&transfers) } else { Error::Cancelled };
         drop(transfers);
         let ending = self.ending.lock();
         self.set(match status {
@@ -198,15 +207,18 @@ impl Flow {
 
     /// Starts: by the engine, or in this thread if the caller waits.
     pub fn start(self: &Arc<Self>, transfers: Vec<Transfer>, callback: Option<Callback>, waits: bool) -> Result {
+        // What was stored before the transfer is there before it.
+        let asked = if card::get().is_some() { card::now() } else { 0.0 };
+        far::flush(Until::Arrived);
         if waits {
-            return match self.run(transfers, callback) {
+            return match self.run(transfers, callback, asked) {
                 Error::Ok => Ok(()),
                 error => Err(error),
             };
         }
         let own = self.clone();
         engine(Box::new(move || {
-            own.run(transfers, callback);
+            own.run(transfers, callback, asked);
         }))
         .inspect_err(|_| self.set(State::Error))
     }

@@ -14,10 +14,12 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
+use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host, Tie};
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{Mapping, Memory, page};
 use crate::name::PAUSE;
@@ -117,13 +119,19 @@ impl LocalInterrupt {
     /// Waits for a trigger.
     fn wait(&self, until: Deadline) -> Result {
         let cell = &self.cells()[self.cell];
+        let mut has_slept = false;
         loop {
             if self.is_gone.load(Ordering::Acquire) {
                 return Err(Error::Cancelled);
             }
             if cell.take() {
+                // One that was there already had its time.
+                if let Some(card) = card::get().filter(|_| has_slept) {
+                    card::wait_until(card::now() + card.wake(0));
+                }
                 return Ok(());
             }
+            has_slept = true;
             let left = rest(until);
             if left.is_some_and(|left| left.tv_sec == 0 && left.tv_nsec == 0) {
                 return Err(Error::Timeout);
@@ -423,6 +431,9 @@ fn find_another(handle: Handle) -> Result {
 /// SCITriggerInterrupt.
 pub fn trigger(handle: Handle) -> Result {
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
+    if card::get().is_some() {
+        far::flush(Until::Arrived);
+    }
     if slot.broken.load(Ordering::Acquire) {
         find_another(handle)?;
     }

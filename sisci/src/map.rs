@@ -4,9 +4,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
+use crate::far::{self, Shadow, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{self, Mapping};
 use crate::segment::Body;
@@ -32,6 +34,11 @@ impl Shown {
         }
     }
 
+    /// What stands for its memory in timing mode.
+    fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
+        if let Shown::Remote(segment) = self { segment.shadow() } else { Ok(None) }
+    }
+
     /// The place of its handle.
     pub fn place(&self) -> usize {
         match self {
@@ -46,12 +53,19 @@ pub struct Map {
     owned: Owned,
     /// Whose it is.
     pub shown: Shown,
+    /// Where in the segment it begins.
+    offset: usize,
     /// Block transfers that use it.
     pub transfers: AtomicUsize,
     mapping: parking_lot::Mutex<Option<Mapping>>,
 }
 
 impl Map {
+    /// In timing mode the shadow that it shows, and where in that it begins.
+    pub fn shadow(&self) -> Option<(&Arc<Shadow>, usize)> {
+        Some((self.shown.shadow().ok()??, self.offset))
+    }
+
     /// The descriptor that owns it.
     pub fn descriptor(&self) -> Handle {
         self.owned.descriptor
@@ -90,6 +104,8 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
         Shown::Remote(segment) if !segment.is_connected() => return Err(Error::SegmentNotConnected),
         Shown::Remote(_) => body.memory().ok_or(Error::SegmentNotConnected)?,
     };
+    let began = card::now();
+    let memory = shown.shadow()?.map_or(memory, |shadow| &shadow.memory);
     let size = if wanted.size == 0 { body.size().saturating_sub(wanted.offset) } else { wanted.size };
     body.check(wanted.offset, size)?;
     if size == 0 {
@@ -120,7 +136,14 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     slot.size.store(size, Ordering::Relaxed);
     slot.segment.store(shown.place(), Ordering::Relaxed);
     body.maps.fetch_add(1, Ordering::AcqRel);
-    let map = Map { owned, shown, transfers: AtomicUsize::new(0), mapping: Some(mapping).into() };
+    if let Some(shadow) = shown.shadow()? {
+        shadow.shown(&mapping, wanted.offset - within);
+    }
+    if let Some(card) = card::get().filter(|_| matches!(shown, Shown::Remote(_))) {
+        card::wait_until(began + card.hardware.map);
+    }
+    let map =
+        Map { owned, shown, offset: wanted.offset, transfers: AtomicUsize::new(0), mapping: Some(mapping).into() };
     Ok((place.fill(Arc::new(map)), base))
 }
 
@@ -142,8 +165,12 @@ pub fn unmap(handle: Handle) -> Result {
     if map.transfers.load(Ordering::Acquire) > 0 {
         return Err(Error::Busy);
     }
+    far::flush(Until::Arrived);
     let Some(mapping) = map.mapping.lock().take() else { return Err(Error::IllegalParameter) };
     handle::remove(handle);
+    if let Some((shadow, _)) = map.shadow() {
+        shadow.hidden(&mapping);
+    }
     drop(mapping);
     map.shown.body().maps.fetch_sub(1, Ordering::AcqRel);
     map.owned.release();

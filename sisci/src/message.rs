@@ -15,9 +15,11 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::process::Pid;
 
+use crate::card;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::interrupt::reach;
 use crate::name::{Deadline, Name, What, deadline, rest};
@@ -149,6 +151,7 @@ impl LocalDataInterrupt {
     /// Takes the oldest message: into `room`, or all of it into the vector that `room` is without.
     fn wait(&self, room: Option<&mut [u8]>, until: Deadline) -> Result<Vec<u8>> {
         let most = room.as_ref().map_or(MOST, |room| room.len());
+        let began = card::get().map(|card| (card, card::now()));
         loop {
             if self.is_gone.load(Ordering::Acquire) {
                 return Err(Error::Cancelled);
@@ -178,6 +181,11 @@ impl LocalDataInterrupt {
                     }
                     if let Some(room) = room {
                         room[..message.len()].copy_from_slice(&message);
+                    }
+                    drop(senders);
+                    // One that was there already had its time.
+                    if let Some((card, began)) = began {
+                        card::wait_until(card::now() + card.wake(message.len()).min(card::now() - began));
                     }
                     return Ok(message);
                 }
@@ -355,6 +363,7 @@ pub fn trigger(handle: Handle, data: &[u8]) -> Result {
     if data.len() > MOST {
         return Err(Error::OutOfRange);
     }
+    far::flush(Until::Arrived);
     let mut bytes = [0; HEAD + MOST];
     bytes[..HEAD].copy_from_slice(&(data.len() as u32).to_ne_bytes());
     bytes[HEAD..HEAD + data.len()].copy_from_slice(data);

@@ -74,6 +74,11 @@ fn strict_mode_faults_and_variables() {
 }
 
 #[test]
+fn the_times_of_cards() {
+    program("timing");
+}
+
+#[test]
 fn traces() {
     program("trace");
 }

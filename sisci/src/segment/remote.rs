@@ -15,13 +15,14 @@ use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Events, Reason};
+use crate::far::Shadow;
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
-use crate::{fault, worker};
+use crate::{card, fault, worker};
 
 /// `sci_remote_segment_t`
 pub struct RemoteSegment {
@@ -34,6 +35,8 @@ pub struct RemoteSegment {
     adapter: u32,
     /// Its memory.
     pub body: Body,
+    /// What the program maps instead of it in timing mode.
+    shadow: OnceLock<Arc<Shadow>>,
     ends: Mutex<Ends>,
     /// What happened.
     pub events: Events,
@@ -113,6 +116,16 @@ impl RemoteSegment {
     /// Whether the segment's memory can be reached.
     pub fn is_connected(&self) -> bool {
         self.body.memory().is_some() && !handle::at(self.place).is_none_or(|slot| slot.broken.load(Ordering::Acquire))
+    }
+
+    /// What the program maps instead of the memory in timing mode; made at the first map.
+    pub fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
+        let (Some(_), Some(memory)) = (card::get(), self.body.memory()) else { return Ok(None) };
+        if let Some(shadow) = self.shadow.get() {
+            return Ok(Some(shadow));
+        }
+        let shadow = Shadow::new(memory)?;
+        Ok(Some(self.shadow.get_or_init(|| shadow)))
     }
 
     /// Connects to the owner at `name`.
@@ -200,6 +213,7 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
         node: wanted.node,
         adapter: wanted.adapter,
         body: Body::default(),
+        shadow: OnceLock::new(),
         ends: Mutex::default(),
         events: Events::new(wanted.callback),
     });
