@@ -1,10 +1,11 @@
 //! The card that `SISCI_TIMING` asks for: when packets leave this process and arrive, when its DMA engine is done, and the waiting for that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::config::Config;
 use crate::model::{Issuer, Left, Packet, Parameters, Route};
@@ -51,8 +52,8 @@ pub fn get() -> Option<&'static Card> {
 
 /// Nanoseconds of a clock that only goes forward.
 pub fn now() -> f64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    START.elapsed().as_nanos() as f64
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 /// Waits until then; false if `goes_on` ends it.

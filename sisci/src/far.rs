@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ const LINE: usize = 64;
 const WORD: usize = 8;
 /// Bytes of a copy that arrive together.
 const BURST: usize = 1024;
+/// A map of at most so many bytes is compared at each flush: while the card's packets fly that costs nothing, and a page that the kernel watches
+/// makes the first store after a flush a fault.
+const SMALL: usize = 32 << 10;
 /// Between two looks of the thread.
 const NAP: Duration = Duration::from_micros(500);
 
@@ -125,7 +128,7 @@ impl Shadow {
     /// The program has a map of `length` bytes from `offset` on, both whole pages.
     pub fn shown(&self, map: &Mapping, offset: usize) {
         let pages = offset / page()..(offset + map.length).div_ceil(page());
-        let is_watched = dirty::watch(map.base, pages.len() * page());
+        let is_watched = pages.len() * page() > SMALL && dirty::watch(map.base, pages.len() * page());
         self.state.lock().views.push(View { base: map.base as usize, pages, is_watched });
     }
 
@@ -179,8 +182,6 @@ impl Shadow {
                 }
             }
         }
-        // What is stored is there before who waited for it goes on.
-        std::sync::atomic::fence(Ordering::SeqCst);
     }
 
     /// Stores the smallest aligned piece of a word that has all of its new bits: a reader never sees half of a number, and neighbours keep what
@@ -318,6 +319,8 @@ pub fn flush(until: Until) {
         shadow.deliver(&mut shadow.state.lock(), arrived);
     }
     if until == Until::Acknowledged {
+        // Ordering: what was delivered is there before what this thread stores from now on.
+        fence(Ordering::SeqCst);
         wait_until(card.acknowledged());
     }
 }
