@@ -123,6 +123,30 @@ static void values(void *arg) {
   if ((SCIOpen(NULL, 0, &e), e) != SCI_ERR_NOT_INITIALIZED) _exit(4);
 }
 
+/* A map for loads alone is refused where the library would store to it. */
+static void readonly(void *arg) {
+  sci_desc_t sd = opened();
+  sci_local_segment_t s = offered(sd, 7, 8192, 0);
+  sci_remote_segment_t r = connected(sd, 4, 7, 0);
+  sci_map_t map, loads, own;
+  sci_block_transfer_t block;
+  char bytes[64] = {1, 2, 3}, back[64];
+  volatile char *in = (volatile char *)SCIMapLocalSegment(s, &own, 0, 0, NULL, 0, &e);
+  (void)arg;
+  CHECK(SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e) != NULL);
+  CHECK(SCIMapRemoteSegment(r, &loads, 0, 0, NULL, SCI_FLAG_READONLY_MAP, &e) != NULL);
+  EXPECT(OK, SCIMemCpy(NULL, bytes, map, 0, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCIMemCpy(NULL, bytes, loads, 64, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCITransferBlock(map, 0, loads, 128, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCITransferBlockAsync(map, 0, loads, 128, 64, &block, NULL, NULL, 0, &e));
+  CHECK(in[2] == 3 && in[66] == 0 && in[130] == 0);
+  EXPECT(OK, SCIMemCpy(NULL, back, loads, 0, 64, SCI_FLAG_BLOCK_READ, &e));
+  CHECK(memcmp(bytes, back, 64) == 0);
+  EXPECT(OK, SCITransferBlock(loads, 0, map, 192, 64, 0, &e));
+  CHECK(in[194] == 3);
+  SCITerminate();
+}
+
 /* With sockets in a directory, looking for a node leaves nothing behind that its process would have to take. */
 static void probes(void *arg) {
   char directory[] = "/tmp/sisci-probes-XXXXXX", line[512];
@@ -194,6 +218,7 @@ int main(void) {
   joined(node(4, dead, NULL));
   joined(node(4, values, NULL));
   joined(node(4, two_adapters, NULL));
+  joined(node(4, readonly, NULL));
   joined(node(4, probes, NULL));
   CHECK(mkdtemp(directory) != NULL);
   dying = node(8, in_directory, (void *)directory);

@@ -1,7 +1,7 @@
 //! The card that `SISCI_TIMING` asks for: when packets leave this process and arrive, when its DMA engine is done, and the waiting for that.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;

@@ -246,12 +246,12 @@ impl Shadow {
         0..self.memory.length / page()
     }
 
-    /// A copy by the processor into the segment: returns when its last packet has left.
+    /// A copy by the processor, which began at `ready`, into the segment, at a place of so many bytes: returns when its last packet has left.
     ///
     /// # Safety
-    /// `from` has `size` bytes; the segment has them at `at`.
-    pub unsafe fn write(&self, card: &Card, at: usize, from: *const u8, size: usize) {
-        let (mut done, mut ready) = (0, now());
+    /// `from` has so many bytes; the segment has the place.
+    pub unsafe fn write(&self, card: &Card, mut ready: f64, (at, size): (usize, usize), from: *const u8) {
+        let mut done = 0;
         while done < size {
             let place = at + done;
             let part = (size - done).min(BURST - place % BURST);

@@ -113,8 +113,8 @@ pub struct Flow {
     slot: &'static Slot,
     /// Transfers that are not posted.
     pub gathered: Mutex<Vec<Transfer>>,
-    /// Held while the state changes from POSTED, so that who waits for that does not miss it.
-    ending: Mutex<()>,
+    /// How often it has ended, and how the last time. Held while the state changes from POSTED, so that who waits for that does not miss it.
+    ending: Mutex<(u64, State)>,
     changed: Condvar,
     is_aborted: AtomicBool,
     /// Calls the program at the end.
@@ -127,7 +127,7 @@ impl Flow {
         Flow {
             slot,
             gathered: Mutex::default(),
-            ending: Mutex::default(),
+            ending: Mutex::new((0, State::Idle)),
             changed: Condvar::new(),
             is_aborted: AtomicBool::new(false),
             caller: Arc::default(),
@@ -191,12 +191,14 @@ impl Flow {
     fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>, asked: f64) -> Error {
         let status = if self.take_time(&transfers, asked) { self.copy(&transfers) } else { Error::Cancelled };
         drop(transfers);
-        let ending = self.ending.lock();
-        self.set(match status {
+        let mut ending = self.ending.lock();
+        let state = match status {
             Error::Ok => State::Done,
             Error::Cancelled => State::Aborted,
             _ => State::Error,
-        });
+        };
+        *ending = (ending.0 + 1, state);
+        self.set(state);
         self.changed.notify_all();
         drop(ending);
         if let Some(callback) = callback {
@@ -223,20 +225,22 @@ impl Flow {
         .inspect_err(|_| self.set(State::Error))
     }
 
-    /// Waits until it is no longer posted.
+    /// Waits until it is no longer posted, or has ended once meanwhile: somebody else may post it again before this thread runs.
     pub fn wait(&self, until: Deadline) -> Result<State> {
         let mut ending = self.ending.lock();
-        while self.state() == State::Posted {
+        let before = ending.0;
+        while self.state() == State::Posted && ending.0 == before {
             match until {
                 None => self.changed.wait(&mut ending),
                 Some(until) => {
-                    if self.changed.wait_until(&mut ending, until).timed_out() && self.state() == State::Posted {
+                    let is_over = self.changed.wait_until(&mut ending, until).timed_out();
+                    if is_over && self.state() == State::Posted && ending.0 == before {
                         return Err(Error::Timeout);
                     }
                 }
             }
         }
-        Ok(self.state())
+        Ok(if ending.0 == before { self.state() } else { ending.1 })
     }
 
     /// Ends what runs. When this returns no byte is written any more.
@@ -290,4 +294,34 @@ fn engine(work: Box<dyn FnOnce() + Send>) -> Result {
         engine.changed.notify_one();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::{Kind, reserve};
+
+    #[test]
+    fn a_wait_ends_although_the_queue_is_posted_again_at_once() {
+        let reserved = reserve(Kind::DmaQueue).unwrap();
+        let flow = Flow::new(reserved.slot());
+        flow.arm();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| flow.wait(None));
+            // It ends, and is posted again before the waiter runs: as soon as there is a waiter.
+            loop {
+                let mut ending = flow.ending.lock();
+                *ending = (ending.0 + 1, State::Done);
+                flow.set(State::Done);
+                let woken = flow.changed.notify_all();
+                flow.arm();
+                drop(ending);
+                if woken == 1 {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            assert_eq!(waiter.join().unwrap(), Ok(State::Done));
+        });
+    }
 }

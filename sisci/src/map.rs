@@ -53,6 +53,8 @@ pub struct Map {
     owned: Owned,
     /// Whose it is.
     pub shown: Shown,
+    /// It is for loads alone.
+    pub is_readonly: bool,
     /// Where in the segment it begins.
     offset: usize,
     /// Block transfers that use it.
@@ -128,7 +130,12 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     let owned = Owned::new(descriptor, Kind::Map)?;
     let place = handle::reserve(Kind::Map)?;
     let at = if is_fixed { wanted.at } else { ptr::null_mut() };
-    let mapping = memory.map(wanted.offset - within, within + size, at, wanted.flags & flag::READONLY_MAP != 0)?;
+    let is_readonly = wanted.flags & flag::READONLY_MAP != 0;
+    let mapping = memory.map(wanted.offset - within, within + size, at, is_readonly)?;
+    if is_readonly {
+        // Ordering: published by the handle.
+        state::CARE.fetch_or(state::READONLY, Ordering::Relaxed);
+    }
     let base = mapping.base.wrapping_add(within);
     let slot = place.slot();
     // Ordering: published by the handle.
@@ -142,8 +149,14 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     if let Some(card) = card::get().filter(|_| matches!(shown, Shown::Remote(_))) {
         card::wait_until(began + card.hardware.map);
     }
-    let map =
-        Map { owned, shown, offset: wanted.offset, transfers: AtomicUsize::new(0), mapping: Some(mapping).into() };
+    let map = Map {
+        owned,
+        shown,
+        is_readonly,
+        offset: wanted.offset,
+        transfers: AtomicUsize::new(0),
+        mapping: Some(mapping).into(),
+    };
     Ok((place.fill(Arc::new(map)), base))
 }
 

@@ -3,7 +3,7 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
 use crate::card;
 use crate::constants as flag;
@@ -13,7 +13,7 @@ use crate::far::{self, Until};
 use crate::fault::{self, Status};
 use crate::handle::{self, Handle, Kind, Named, Slot};
 use crate::map::Map;
-use crate::state;
+use crate::state::{self, CARE, FAR, FAULTS, READONLY};
 
 /// `sci_sequence_t`
 pub struct Sequence(Owned);
@@ -22,18 +22,11 @@ impl Named for Sequence {
     const KIND: Kind = Kind::Sequence;
 }
 
-/// SISCI_PIO_ALIGN less 1, and bits if SISCI_FAULT or SISCI_TIMING say anything: 0 for nearly everybody, so that a copy looks at one word.
-static CARE: AtomicUsize = AtomicUsize::new(0);
-/// A bit of `CARE` above every alignment: faults are asked for.
-const FAULTS: usize = 1 << 32;
-/// Another: maps of peers are far.
-const FAR: usize = 1 << 33;
-
 /// What copies have to look at, from the variables.
 pub fn configure(config: &crate::config::Config) {
     let faults = if config.fault == crate::config::Fault::default() { 0 } else { FAULTS };
     let far = if card::get().is_some() { FAR } else { 0 };
-    CARE.store((config.pio_align - 1) | faults | far, Ordering::Relaxed);
+    CARE.fetch_or((config.pio_align - 1) | faults | far, Ordering::Relaxed);
 }
 
 /// Whether faults are asked for.
@@ -87,7 +80,7 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
         return Err(Error::IllegalParameter);
     }
     let (from, to) = if flags & flag::BLOCK_READ == 0 { (memory, remote) } else { (remote, memory) };
-    if CARE.load(Ordering::Relaxed) & (FAULTS | FAR) != 0 {
+    if CARE.load(Ordering::Relaxed) & (FAULTS | FAR | READONLY) != 0 {
         // SAFETY: as this function's.
         return unsafe { copy_with_care(memory, map, offset, size, flags) };
     }
@@ -96,15 +89,19 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
     if flags & flag::ERROR_CHECK != 0 && is_broken(slot) { Err(Error::TransferFailed) } else { Ok(()) }
 }
 
-/// The same where faults or times are asked for.
+/// The same where faults or times are asked for, or some map is for loads alone.
 ///
 /// # Safety
 /// As `copy`.
 #[cold]
 unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usize, flags: u32) -> Result {
+    let ready = if card::get().is_some() { card::now() } else { 0.0 };
     let (slot, remote) = address(map, offset, size)?;
     let is_read = flags & flag::BLOCK_READ != 0;
     let shown = handle::get::<Map>(map)?;
+    if shown.is_readonly && !is_read {
+        return Err(Error::IllegalOperation);
+    }
     let (Some(card), Some((shadow, first))) = (card::get(), shown.shadow()) else {
         let (from, to) = if is_read { (remote, memory) } else { (memory, remote) };
         // SAFETY: as the caller's.
@@ -118,7 +115,7 @@ unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usiz
         unsafe { shadow.read(card, first + offset, memory, size) };
     } else {
         // SAFETY: as the caller's.
-        unsafe { shadow.write(card, first + offset, memory, size) };
+        unsafe { shadow.write(card, ready, (first + offset, size), memory) };
     }
     if flags & flag::ERROR_CHECK != 0 {
         far::flush(Until::Acknowledged);
@@ -190,7 +187,11 @@ pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
 /// SCITransferBlock: from map to map.
 pub fn transfer(from: (Handle, usize), to: (Handle, usize), size: usize) -> Result {
     let (source, from) = address(from.0, from.1, size)?;
+    let map = handle::get::<Map>(to.0)?;
     let (target, to) = address(to.0, to.1, size)?;
+    if map.is_readonly {
+        return Err(Error::IllegalOperation);
+    }
     if is_broken(source) || is_broken(target) {
         return Err(Error::TransferFailed);
     }
