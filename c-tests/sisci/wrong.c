@@ -19,6 +19,10 @@ static void strict(void *arg) {
   CHECK(align == 64);
   CHECK(SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e) != NULL);
   EXPECT(OK, SCICreateDMAQueue(sd, &q, 0, 1, 0, &e));
+  EXPECT(OK, SCIPrepareSegment(s, 0, SCI_FLAG_BROADCAST, &e));
+  /* Flags that are accepted otherwise. */
+  EXPECT(ILLEGAL_FLAG, SCICreateDMAQueue(sd, &q, 0, 1, SCI_FLAG_DMA_READ, &e));
+  EXPECT(ILLEGAL_FLAG, SCIMapLocalSegment(s, &map, 0, 0, NULL, SCI_FLAG_SHARED_MAP, &e));
   EXPECT(SIZE_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 100, 0, NULL, NULL, 0, &e));
   EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 32, 64, 0, NULL, NULL, 0, &e));
   EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 64, 32, NULL, NULL, 0, &e));

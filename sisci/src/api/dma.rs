@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{only, put, reporting, silent};
+use super::{only, only_or, put, reporting, silent};
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::dma::{self, Moved, Queue, Side};
@@ -69,7 +69,7 @@ reporting! {
         if flags & flag::DMA_PHDMA != 0 {
             return Err(Error::NotSupported);
         }
-        only(flags, START & !flag::USE_CALLBACK)?;
+        only_or(flags, 0, START & !flag::USE_CALLBACK)?;
         let handle = dma::create(descriptor, adapter, most)?;
         // SAFETY: the program's place for the handle.
         unsafe { put(queue, handle) };

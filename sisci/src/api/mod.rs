@@ -31,6 +31,12 @@ fn only(flags: u32, known: u32) -> Result {
     if flags & !known == 0 { Ok(()) } else { Err(Error::IllegalFlag) }
 }
 
+/// The same, but with `more`, which cards would not know here: SISCI_STRICT refuses it.
+fn only_or(flags: u32, known: u32, more: u32) -> Result {
+    let is_strict = crate::state::config()?.strict;
+    only(flags, if is_strict { known } else { known | more })
+}
+
 /// What a function returns beside its result.
 fn settle<T>(result: Result<T>, otherwise: T, error: *mut u32) -> T {
     let (value, code) = match result {
