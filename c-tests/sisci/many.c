@@ -271,81 +271,11 @@ static void owners(void) {
   puts("owners: passed");
 }
 
-/* Four owners of a segment, the first of which is killed: the others hear of all peers, whoever lets them in, and of what another one does. */
-enum { OWNERS = 4 };
-static void owner(void *arg) {
-  int me = (int)(intptr_t)arg, k;
-  sci_desc_t sd = opened();
-  sci_local_segment_t s;
-  size_t size;
-  unsigned who = 0;
-  if (me == 0) {
-    s = offered(sd, 41, 64, 0);
-    EXPECT(OK, SCIShareSegment(s, 0, &e));
-    atomic_store(words + 17, 1);
-    for (;;) pause();
-  }
-  while (atomic_load(words + 17) == 0) sched_yield();
-  /* Two of them at the same time. */
-  if (me == 3) {
-    while (atomic_load(words + 18) != 2) sched_yield();
-  }
-  EXPECT(OK, SCIAttachLocalSegment(sd, &s, 41, &size, NULL, NULL, 0, &e));
-  atomic_fetch_add(words + 18, 1);
-  while (atomic_load(words + 19) == 0) sched_yield(); /* the first is killed, then peers connect */
-  for (k = 0; k < 10; k++) CHECK(SCIWaitForLocalSegmentEvent(s, &who, NULL, 20000, 0, &e) == SCI_CB_CONNECT && who == 8);
-  meet(words + 22, OWNERS - 1);
-  atomic_store(words + 19, 3);
-  for (k = 0; k < 10; k++) CHECK(SCIWaitForLocalSegmentEvent(s, &who, NULL, 20000, 0, &e) == SCI_CB_DISCONNECT && who == 8);
-  EXPECT(TIMEOUT, SCIWaitForLocalSegmentEvent(s, &who, NULL, 0, 0, &e));
-  if (me == 3) EXPECT(OK, SCISetSegmentUnavailable(s, 0, 0, &e));
-  if (me == 3) atomic_store(words + 19, 4);
-  while (atomic_load(words + 19) != 5) sched_yield();
-  EXPECT(OK, SCIRemoveSegment(s, 0, &e));
-  SCITerminate();
-}
-
-static void peer_of_owners(void *arg) {
-  sci_desc_t sd = opened();
-  sci_remote_segment_t r[10], more;
-  int k;
-  (void)arg;
-  while (atomic_load(words + 19) != 2) sched_yield();
-  for (k = 0; k < 10; k++) r[k] = connected(sd, 4, 41, 0);
-  while (atomic_load(words + 19) != 3) sched_yield();
-  for (k = 0; k < 10; k++) EXPECT(OK, SCIDisconnectSegment(r[k], 0, &e));
-  while (atomic_load(words + 19) != 4) sched_yield();
-  /* All owners know soon that it is no longer available. */
-  for (k = 0; k < 10;) {
-    SCIConnectSegment(sd, &more, 4, 41, 0, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e);
-    CHECK(e == SCI_ERR_OK || e == SCI_ERR_NO_SUCH_SEGMENT);
-    if (e == SCI_ERR_OK) EXPECT(OK, (k = 0, SCIDisconnectSegment(more, 0, &e)));
-    else k++;
-  }
-  atomic_store(words + 19, 5);
-  SCITerminate();
-}
-
-static void many_owners(void) {
-  pid_t all[OWNERS], peer;
-  int k;
-  for (k = 0; k < OWNERS; k++) all[k] = node(4, owner, (void *)(intptr_t)k);
-  peer = node(8, peer_of_owners, NULL);
-  while (atomic_load(words + 18) != OWNERS - 1) sched_yield();
-  killed(all[0]);
-  pause_ms(50);
-  atomic_store(words + 19, 2);
-  for (k = 1; k < OWNERS; k++) joined(all[k]);
-  joined(peer);
-  puts("many owners: passed");
-}
-
 int main(void) {
   words = shared_words();
   race();
   group();
   later();
   owners();
-  many_owners();
   return 0;
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::peer::Peers;
-use super::{Body, group};
+use super::{Body, group, share};
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Host};
 use crate::error::{Error, Result};
@@ -238,6 +238,9 @@ pub fn remove(handle: Handle, is_forced: bool) -> Result {
         let is_last = peers.is_alone();
         if is_last && !is_forced && peers.is_connected() {
             return Err(Error::Busy);
+        }
+        if !is_last {
+            share::introduce(&peers);
         }
         peers.close(is_last);
     }

@@ -1,11 +1,9 @@
 //! What an owner has to do with its peers: a segment as the host of who connects.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fd::AsFd;
-use rustix::fs::fstat;
 
 use super::local::LocalSegment;
 use super::share::Sibling;
@@ -42,13 +40,6 @@ impl Peers {
             self.guests.push(guest);
         }
         !self.is_closed
-    }
-
-    /// Whether another connection of the same peer's is the same one.
-    pub fn has(&self, guest: &Guest) -> bool {
-        let number = |guest: &Guest| fstat(guest.socket()).map(|stat| stat.st_ino).ok();
-        let own = number(guest);
-        self.guests.iter().any(|other| number(other) == own)
     }
 
     /// The door for `whom`.
@@ -143,7 +134,7 @@ impl Host for LocalSegment {
             size: self.body.size() as u64,
             flags: self.flags,
             is_available: self.available.load(Ordering::Acquire) & 1 << adapter != 0,
-            others: peers.siblings.iter().map(|sibling| sibling.number()).collect::<BTreeSet<_>>().len() as u32,
+            others: peers.siblings.len() as u32,
             has_callback: self.events.has_callback(),
             peers: guests.map(|guest| guest.report()).collect(),
             ..Report::own(self.since)
@@ -155,7 +146,7 @@ impl Host for LocalSegment {
             (For::Peers(adapter), Verb::Connect) => self.admit(guest, packet.node, adapter),
             (For::Owners, Verb::Join) => {
                 guest.forget();
-                share::admit(self, guest.socket().try_clone().map_err(|_| Error::NoSpc)?, packet.size);
+                share::admit(self, guest.socket().try_clone().map_err(|_| Error::NoSpc)?);
                 Ok(())
             }
             (For::Members, Verb::Join) => {

@@ -1,9 +1,7 @@
 //! Segments that several processes of a node own. All owners have the same memory, listen at the same sockets, and hold the connection of each
 //! peer: so a peer that comes is served by any of them, and a peer's connection ends only when the last owner has gone.
 //!
-//! Each owner is connected to each other one. Who attaches is connected to whom it found at the name, who introduces it to the others; so what one
-//! says goes to all at once, and the end of one takes nothing from the others. Two that attach at the same time by two owners are
-//! introduced by whoever hears of the second; they may be connected twice then, and drop what they hear again.
+//! Owners are connected in a tree: who attaches is connected to whom it found at the name. What one says goes through the tree to all.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Reason};
 use crate::handle::{self, Handle};
 use crate::memory::Memory;
-use crate::name::{Deadline, Name, What, deadline, nodes_with, wait_readable};
+use crate::name::{Name, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
@@ -35,22 +33,13 @@ pub struct Sibling {
     segment: Back,
     socket: OwnedFd,
     ticket: OnceLock<Ticket>,
-    /// The number that the other owner has chosen; 0 of the one that this process found at the name.
-    number: u64,
-    /// This process has let it in.
-    is_admitted: bool,
 }
 
 impl Sibling {
-    fn start(segment: Back, socket: OwnedFd, number: u64, is_admitted: bool) -> Option<Arc<Sibling>> {
-        let sibling = Arc::new(Sibling { segment, socket, ticket: OnceLock::new(), number, is_admitted });
+    fn start(segment: Back, socket: OwnedFd) -> Option<Arc<Sibling>> {
+        let sibling = Arc::new(Sibling { segment, socket, ticket: OnceLock::new() });
         service::watch(&sibling.socket, sibling.clone(), &sibling.ticket).ok()?;
         Some(sibling)
-    }
-
-    /// What tells it from other owners.
-    pub fn number(&self) -> u64 {
-        self.number
     }
 
     /// Looks at it no longer.
@@ -73,21 +62,25 @@ impl Sibling {
         let _ = Packet { node: prepared, status: available, ..Packet::new(Verb::State) }.send(&self.socket, &[]);
     }
 
-    /// Another owner has said something.
+    /// Another owner has said something; the owners behind this one hear of it as well.
     fn hear(self: &Arc<Self>, packet: Packet, mut fds: Vec<OwnedFd>) {
         let Some(segment) = self.segment.upgrade() else { return };
         match packet.verb {
             Verb::State => {
                 segment.prepared.store(packet.node, Ordering::Release);
                 segment.available.store(packet.status, Ordering::Release);
+                segment.tell_state_but(Some(self));
             }
             Verb::Link => {
                 let Some(socket) = fds.pop() else { return };
                 let host: Weak<dyn Host> = self.segment.clone();
                 let guest = Guest::of_sibling(host, socket, packet.node, packet.status);
                 let mut peers = segment.peers.lock();
-                if peers.has(&guest) || !peers.add(guest.clone()) {
+                if !peers.add(guest.clone()) {
                     return;
+                }
+                for other in peers.siblings.iter().filter(|other| !Arc::ptr_eq(other, self)) {
+                    other.tell_guest(&guest);
                 }
                 drop(peers);
                 segment.events.push(Event {
@@ -100,15 +93,9 @@ impl Sibling {
             }
             Verb::Owner => {
                 let mut peers = segment.peers.lock();
-                let Some(socket) = fds.pop().filter(|_| !peers.is_closed()) else { return };
-                let is_known = peers.siblings.iter().any(|other| other.number == packet.size);
-                let Some(sibling) = Sibling::start(segment.back(), socket, packet.size, false) else { return };
-                // The one that introduced it may not have known whom this process has let in meanwhile.
-                let admitted = peers.siblings.iter().filter(|other| other.is_admitted && !is_known);
-                admitted.for_each(|other| introduce(other, &sibling));
-                sibling.tell_state(&segment);
-                peers.guests().iter().for_each(|guest| sibling.tell_guest(guest));
-                peers.siblings.push(sibling);
+                let sibling =
+                    fds.pop().filter(|_| !peers.is_closed()).and_then(|socket| Sibling::start(segment.back(), socket));
+                peers.siblings.extend(sibling);
             }
             _ => {}
         }
@@ -133,7 +120,15 @@ impl Watch for Sibling {
 impl LocalSegment {
     /// Tells all other owners for which adapters it is prepared and available.
     pub fn tell_state(&self) {
-        self.peers.lock().siblings.iter().for_each(|sibling| sibling.tell_state(self));
+        self.tell_state_but(None);
+    }
+
+    fn tell_state_but(&self, speaker: Option<&Arc<Sibling>>) {
+        for sibling in &self.peers.lock().siblings {
+            if speaker.is_none_or(|speaker| !Arc::ptr_eq(speaker, sibling)) {
+                sibling.tell_state(self);
+            }
+        }
     }
 }
 
@@ -152,8 +147,8 @@ pub fn share(segment: Handle) -> Result {
     Peers::open(&segment, Door::new(segment.back(), socket, name, For::Owners))
 }
 
-/// Somebody who has this number wants to own the segment as well: gives it memory, doors, state and links, and introduces it to the others.
-pub fn admit(segment: &LocalSegment, socket: OwnedFd, number: u64) {
+/// Somebody wants to own the segment as well: gives it memory, doors, state and links.
+pub fn admit(segment: &LocalSegment, socket: OwnedFd) {
     let mut peers = segment.peers.lock();
     let Some(memory) = segment.body.memory().filter(|_| !peers.is_closed()) else { return };
     // The doors of the adapters in their order, then the one for owners.
@@ -169,28 +164,11 @@ pub fn admit(segment: &LocalSegment, socket: OwnedFd, number: u64) {
     if answer.send(&socket, &fds).is_err() {
         return;
     }
-    let Some(sibling) = Sibling::start(segment.back(), socket, number, true) else { return };
-    peers.guests().iter().for_each(|guest| sibling.tell_guest(guest));
-    peers.siblings.iter().for_each(|other| introduce(other, &sibling));
-    // The last word: now it knows all, whatever becomes of this process.
-    sibling.tell_state(segment);
-    peers.siblings.push(sibling);
-}
-
-/// What who has let this process in says of peers and other owners, to its last word. NO_SUCH_SEGMENT if it ends before that.
-fn hear_all(socket: &OwnedFd, until: Deadline) -> Result<Vec<(Packet, Vec<OwnedFd>)>> {
-    let mut heard = Vec::new();
-    loop {
-        wait_readable(socket, until)?;
-        match Packet::receive(socket) {
-            Err(Errno::AGAIN) => {}
-            Err(_) | Ok(None) => return Err(Error::NoSuchSegment),
-            Ok(Some((packet, fds))) => heard.push((packet, fds)),
-        }
-        if heard.last().is_some_and(|(packet, _)| packet.verb == Verb::State) {
-            return Ok(heard);
-        }
+    let Some(sibling) = Sibling::start(segment.back(), socket) else { return };
+    for guest in peers.guests() {
+        sibling.tell_guest(guest);
     }
+    peers.siblings.push(sibling);
 }
 
 /// SCIAttachLocalSegment. Returns the handle and the size.
@@ -203,8 +181,7 @@ pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result
         }
         result => result?,
     };
-    let number = getrandom::u64().map_err(|_| Error::System)?;
-    let (answer, fds) = packet::ask(&socket, Packet { node, size: number, ..Packet::new(Verb::Join) }, until)?;
+    let (answer, fds) = packet::ask(&socket, Packet { node, ..Packet::new(Verb::Join) }, until)?;
     if answer.status != 0 {
         return Err(refused(answer.status));
     }
@@ -220,10 +197,8 @@ pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result
     // Who comes through a door has to find the state, and the owner that hears of it.
     segment.prepared.store(answer.node & STATE, Ordering::Release);
     segment.available.store(answer.node >> 16 & STATE, Ordering::Release);
-    let heard = hear_all(&socket, until)?;
-    let sibling = Sibling::start(segment.back(), socket, 0, false).ok_or(Error::NoSpc)?;
-    segment.peers.lock().siblings.push(sibling.clone());
-    heard.into_iter().for_each(|(packet, fds)| sibling.hear(packet, fds));
+    let sibling = Sibling::start(segment.back(), socket).ok_or(Error::NoSpc)?;
+    segment.peers.lock().siblings.push(sibling);
     let opened = open_doors(&segment, fds);
     if let Err(error) = opened {
         segment.peers.lock().close(false);
@@ -244,10 +219,13 @@ fn open_doors(segment: &Arc<LocalSegment>, fds: impl Iterator<Item = OwnedFd>) -
     Ok(())
 }
 
-/// Connects two other owners to each other.
-fn introduce(one: &Sibling, other: &Sibling) {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let Ok((first, second)) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None) else { return };
-    let _ = Packet { size: other.number, ..Packet::new(Verb::Owner) }.send(&one.socket, &[first.as_fd()]);
-    let _ = Packet { size: one.number, ..Packet::new(Verb::Owner) }.send(&other.socket, &[second.as_fd()]);
+/// An owner leaves: those on its sides are connected to each other, so that all owners stay one tree.
+pub fn introduce(peers: &Peers) {
+    let Some((first, others)) = peers.siblings.split_first() else { return };
+    for other in others {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let Ok((one, two)) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None) else { return };
+        let _ = Packet::new(Verb::Owner).send(&first.socket, &[one.as_fd()]);
+        let _ = Packet::new(Verb::Owner).send(&other.socket, &[two.as_fd()]);
+    }
 }
