@@ -1,6 +1,7 @@
 # Reads the API pages in docs/api (their form: docs/api/README.md) and writes what is asked for:
 #
-#   -v mode=man  -v out=DIR    a man page of section 3 per entry, and one line with .so for each further name
+#   -v mode=man  -v out=DIR    a man page of section 3 per entry, and one line with .so for each further name; -v see=none:
+#                              they refer to no launcher
 #   -v mode=site -v out=DIR    a page of Markdown per entry, one per file with a list of its entries, and names.md
 #   -v mode=names              lines: "own NAME PAGE", "says NAME PAGE" (names that stand in code)
 #   -v mode=prototypes         for xtask, lines of five fields with tabs between: file without .md, type of the result, name (with @ for <M>),
@@ -110,7 +111,7 @@ function complete(p, i, k, n, list, line, head, rest, g, found, name) {
 
 function set(field, line) { text[page, field] = text[page, field] line "\n"; has[page, field] = 1 }
 
-FNR == 1 { group = FILENAME; sub(/.*\//, "", group); sub(/\.md$/, "", group); groups[++n_groups] = group; page = ""; field = "about"; fence = 0; header = "gasnet" }
+FNR == 1 { group = FILENAME; sub(/.*\//, "", group); sub(/\.md$/, "", group); groups[++n_groups] = group; source[group] = FILENAME; page = ""; field = "about"; fence = 0; header = "gasnet" }
 /^# / && !fence { title[group] = substr($0, 3); next }
 /^## / && !fence {
   heading = substr($0, 4)
@@ -225,7 +226,7 @@ function includes(p, list, n, i, words, m, k, all) {
 }
 function write_man(p, file, list, n, i, s) {
   file = out "/" p ".3"
-  print ".\\\" Made from docs/api/" group_of[p] ".md by ci/api.awk." > file
+  print ".\\\" Made from " source[group_of[p]] " by ci/api.awk." > file
   print ".TH " toupper(p) " 3 \"" date "\" \"gasnet\\-sci " version "\" \"gasnet\\-sci\"" > file
   print ".ad l\n.nh" > file # names are long, and are to be found whole: no line is filled with spaces, no word is divided
   print ".SH NAME" > file
@@ -240,7 +241,8 @@ function write_man(p, file, list, n, i, s) {
   man_part(p, "Errors", "ERRORS", file)
   man_part(p, "Where", "WHERE ALLOWED", file)
   man_part(p, "Example", "EXAMPLES", file)
-  print ".SH SEE ALSO\n.BR gasnetrun_sci (1)," > file
+  print ".SH SEE ALSO" > file
+  if (see == "") print ".BR gasnetrun_sci (1)," > file
   print ".BR gasnet\\-sci (1)" > file
   close(file)
   n = split(names[p], list, " ")

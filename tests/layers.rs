@@ -15,7 +15,7 @@ const LIBRARY: &[&str] = &[
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
     "timed", "man", "registry", "results", "reach", "policy", "report", "again", "host", "network", "info", "jobs",
-    "tree", "sock", "page", "tune", "agent", "bench", "cli",
+    "tree", "sisci", "sock", "page", "tune", "agent", "bench", "cli",
 ];
 
 /// The same of the package `place`.
@@ -26,9 +26,9 @@ const PLACE: &[&str] = &[
 
 /// The same of the package `sisci`.
 const SISCI: &[&str] = &[
-    "error", "constants", "config", "name", "state", "worker", "fault", "memory", "handle", "packet", "event",
-    "service", "descriptor", "door", "segment", "map", "pio", "flow", "dma", "interrupt", "message", "query",
-    "library", "api",
+    "error", "constants", "model", "config", "trace", "card", "name", "state", "worker", "fault", "memory", "dirty",
+    "far", "handle", "report", "packet", "event", "service", "descriptor", "door", "segment", "map", "pio", "flow",
+    "dma", "interrupt", "message", "query", "survey", "library", "api",
 ];
 
 /// The same of the launcher.

@@ -135,6 +135,59 @@ static void group(void) {
   puts("group: passed");
 }
 
+/* Who connected to a group stays connected by a member that came later, when those of then are gone. */
+static void early_member(void *arg) {
+  sci_desc_t sd = opened();
+  (void)arg;
+  (void)offered(sd, 8, 4096, SCI_FLAG_BROADCAST);
+  meet(words + 15, 3);
+  for (;;) pause();
+}
+
+static void later_member(void *arg) {
+  sci_desc_t sd = opened();
+  sci_local_segment_t s;
+  sci_map_t map;
+  volatile int *in;
+  unsigned who = 0;
+  (void)arg;
+  meet(words + 15, 3); /* the outsider connects now */
+  while (atomic_load(words + 16) == 0) sched_yield();
+  s = offered(sd, 8, 4096, SCI_FLAG_BROADCAST);
+  in = (volatile int *)SCIMapLocalSegment(s, &map, 0, 0, NULL, 0, &e);
+  atomic_store(words + 16, 2); /* the early one is killed now */
+  CHECK(SCIWaitForLocalSegmentEvent(s, &who, NULL, 20000, 0, &e) == SCI_CB_CONNECT && who == 8);
+  atomic_store(words + 16, 3);
+  while (in[3] != 33) sched_yield();
+  SCITerminate();
+}
+
+static void outsider(void *arg) {
+  sci_desc_t sd = opened();
+  sci_remote_segment_t r;
+  sci_map_t map;
+  volatile int *out;
+  (void)arg;
+  meet(words + 15, 3);
+  r = connected(sd, DIS_BROADCAST_NODEID_GROUP_ALL, 8, SCI_FLAG_BROADCAST);
+  out = (volatile int *)SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e);
+  atomic_store(words + 16, 1);
+  while (atomic_load(words + 16) != 3) sched_yield();
+  EXPECT(TIMEOUT, SCIWaitForRemoteSegmentEvent(r, &e, 0, 0, &e));
+  out[3] = 33;
+  CHECK(SCIWaitForRemoteSegmentEvent(r, &e, SCI_INFINITE_TIMEOUT, 0, &e) == SCI_CB_DISCONNECT);
+  SCITerminate();
+}
+
+static void later(void) {
+  pid_t early = node(4, early_member, NULL), other = node(12, later_member, NULL), out = node(8, outsider, NULL);
+  while (atomic_load(words + 16) != 2) sched_yield();
+  killed(early);
+  joined(other);
+  joined(out);
+  puts("later members: passed");
+}
+
 /* Two processes of one node own a segment; a peer of another node stays connected when the first leaves. */
 static void first(void *arg) {
   sci_desc_t sd = opened();
@@ -222,6 +275,7 @@ int main(void) {
   words = shared_words();
   race();
   group();
+  later();
   owners();
   return 0;
 }

@@ -19,6 +19,10 @@ static void strict(void *arg) {
   CHECK(align == 64);
   CHECK(SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e) != NULL);
   EXPECT(OK, SCICreateDMAQueue(sd, &q, 0, 1, 0, &e));
+  EXPECT(OK, SCIPrepareSegment(s, 0, SCI_FLAG_BROADCAST, &e));
+  /* Flags that are accepted otherwise. */
+  EXPECT(ILLEGAL_FLAG, SCICreateDMAQueue(sd, &q, 0, 1, SCI_FLAG_DMA_READ, &e));
+  EXPECT(ILLEGAL_FLAG, SCIMapLocalSegment(s, &map, 0, 0, NULL, SCI_FLAG_SHARED_MAP, &e));
   EXPECT(SIZE_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 100, 0, NULL, NULL, 0, &e));
   EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 32, 64, 0, NULL, NULL, 0, &e));
   EXPECT(OFFSET_ALIGNMENT, SCIStartDmaTransfer(q, s, r, 0, 64, 32, NULL, NULL, 0, &e));
@@ -123,6 +127,52 @@ static void values(void *arg) {
   if ((SCIOpen(NULL, 0, &e), e) != SCI_ERR_NOT_INITIALIZED) _exit(4);
 }
 
+/* A map for loads alone is refused where the library would store to it. */
+static void readonly(void *arg) {
+  sci_desc_t sd = opened();
+  sci_local_segment_t s = offered(sd, 7, 8192, 0);
+  sci_remote_segment_t r = connected(sd, 4, 7, 0);
+  sci_map_t map, loads, own;
+  sci_block_transfer_t block;
+  char bytes[64] = {1, 2, 3}, back[64];
+  volatile char *in = (volatile char *)SCIMapLocalSegment(s, &own, 0, 0, NULL, 0, &e);
+  (void)arg;
+  CHECK(SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e) != NULL);
+  CHECK(SCIMapRemoteSegment(r, &loads, 0, 0, NULL, SCI_FLAG_READONLY_MAP, &e) != NULL);
+  EXPECT(OK, SCIMemCpy(NULL, bytes, map, 0, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCIMemCpy(NULL, bytes, loads, 64, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCITransferBlock(map, 0, loads, 128, 64, 0, &e));
+  EXPECT(ILLEGAL_OPERATION, SCITransferBlockAsync(map, 0, loads, 128, 64, &block, NULL, NULL, 0, &e));
+  CHECK(in[2] == 3 && in[66] == 0 && in[130] == 0);
+  EXPECT(OK, SCIMemCpy(NULL, back, loads, 0, 64, SCI_FLAG_BLOCK_READ, &e));
+  CHECK(memcmp(bytes, back, 64) == 0);
+  EXPECT(OK, SCITransferBlock(loads, 0, map, 192, 64, 0, &e));
+  CHECK(in[194] == 3);
+  SCITerminate();
+}
+
+/* With sockets in a directory, looking for a node leaves nothing behind that its process would have to take. */
+static void probes(void *arg) {
+  char directory[] = "/tmp/sisci-probes-XXXXXX", line[512];
+  sci_desc_t sd;
+  int k, sockets = 0;
+  FILE *f;
+  (void)arg;
+  CHECK(mkdtemp(directory) != NULL);
+  setenv("SISCI_DIR", directory, 1);
+  sd = opened();
+  for (k = 0; k < 100; k++) CHECK(SCIProbeNode(sd, 0, 4, 0, &e) == 1);
+  f = fopen("/proc/net/unix", "r");
+  CHECK(f != NULL);
+  while (fgets(line, sizeof line, f) != NULL) sockets += strstr(line, directory) != NULL;
+  fclose(f);
+  CHECK(sockets == 1);
+  CHECK(SCIProbeNode(sd, 0, 8, 0, &e) == 0 && e == SCI_ERR_NO_SUCH_NODEID);
+  SCITerminate();
+  snprintf(line, sizeof line, "%s/.lock", directory);
+  CHECK(unlink(line) == 0 && rmdir(directory) == 0);
+}
+
 static void two_adapters(void *arg) {
   sci_desc_t sd;
   sci_local_segment_t s;
@@ -172,6 +222,8 @@ int main(void) {
   joined(node(4, dead, NULL));
   joined(node(4, values, NULL));
   joined(node(4, two_adapters, NULL));
+  joined(node(4, readonly, NULL));
+  joined(node(4, probes, NULL));
   CHECK(mkdtemp(directory) != NULL);
   dying = node(8, in_directory, (void *)directory);
   CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status));

@@ -4,6 +4,9 @@
 #define TESTLIB_H
 
 #include <stddef.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <time.h>
 
 #ifdef __GNUC__
 #define SISCI_HELPER __attribute__((__unused__)) static __inline__
@@ -16,35 +19,40 @@ typedef struct {
   long nanoseconds;
 } timer_start_t;
 
-/* The system's clock and sleep. The names of <time.h> are not there under -std=c99; a timespec of 64-bit systems is two longs. */
-#ifdef __cplusplus
-extern "C" {
+/* A clock that nobody sets, where <time.h> has it: under -std=c99 it has none. */
+SISCI_HELPER void sisci_timer_now(timer_start_t *now) {
+#ifdef CLOCK_MONOTONIC
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  now->seconds = (long)time.tv_sec;
+  now->nanoseconds = (long)time.tv_nsec;
+#else
+  struct timeval time;
+  gettimeofday(&time, NULL);
+  now->seconds = (long)time.tv_sec;
+  now->nanoseconds = (long)time.tv_usec * 1000L;
 #endif
-extern int sisci_clock_gettime(int clock, timer_start_t *now) __asm__("clock_gettime");
-extern int sisci_nanosleep(const timer_start_t *time, timer_start_t *rest) __asm__("nanosleep");
-#ifdef __cplusplus
 }
-#endif
 
 #ifndef SISCI_NO_StartTimer
-SISCI_HELPER void StartTimer(timer_start_t *timer_start) { sisci_clock_gettime(1, timer_start); }
+SISCI_HELPER void StartTimer(timer_start_t *timer_start) { sisci_timer_now(timer_start); }
 #endif
 
 #ifndef SISCI_NO_StopTimer
 /* Microseconds since StartTimer. */
 SISCI_HELPER double StopTimer(timer_start_t timer_start) {
   timer_start_t now;
-  sisci_clock_gettime(1, &now);
+  sisci_timer_now(&now);
   return (double)(now.seconds - timer_start.seconds) * 1e6 + (double)(now.nanoseconds - timer_start.nanoseconds) / 1e3;
 }
 #endif
 
 #ifndef SISCI_NO_SleepMilliseconds
 SISCI_HELPER void SleepMilliseconds(int milliseconds) {
-  timer_start_t time;
-  time.seconds = milliseconds / 1000;
-  time.nanoseconds = (long)(milliseconds % 1000) * 1000000L;
-  sisci_nanosleep(&time, NULL);
+  struct timeval time;
+  time.tv_sec = milliseconds / 1000;
+  time.tv_usec = (milliseconds % 1000) * 1000L;
+  select(0, NULL, NULL, NULL, &time);
 }
 #endif
 

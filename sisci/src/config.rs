@@ -1,7 +1,11 @@
 //! The library's variables, read once by SCIInitialize (docs/sisci.md).
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+
+use crate::model::{Timing, fields_of_file};
 
 /// The node of groups: no node may have this number.
 pub const GROUP: u32 = 252;
@@ -10,7 +14,7 @@ pub const GROUP: u32 = 252;
 pub const ADAPTERS: usize = 4;
 
 /// What the variables say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `SISCI_NODE_ID`: the node ids of adapter 0, 1, ...
     pub nodes: Vec<u32>,
@@ -28,6 +32,8 @@ pub struct Config {
     pub strict: bool,
     /// `SISCI_FAULT`: every so many checks or connects fail.
     pub fault: Fault,
+    /// `SISCI_TIMING`: the times of a card.
+    pub timing: Option<Timing>,
     /// `SISCI_VERBOSE`: a line on stderr per resource and event.
     pub verbose: bool,
 }
@@ -58,11 +64,36 @@ pub fn load() -> Result<&'static Config, String> {
     if let Some(config) = CONFIG.get() {
         return Ok(config);
     }
-    let config = read(|name| {
-        #[expect(clippy::disallowed_methods, reason = "this is the reader of this library's environment")]
-        std::env::var(name).ok().filter(|text| !text.is_empty())
-    })?;
+    let config = read(variable)?;
     Ok(CONFIG.get_or_init(|| config))
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the reader of this library's environment")]
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+/// Whether this is a set-user-ID program, which must not be led by its caller's variables.
+pub fn is_secure() -> bool {
+    // SAFETY: getauxval has no conditions.
+    #[expect(unsafe_code, reason = "a call of libc")]
+    unsafe {
+        libc::getauxval(libc::AT_SECURE) != 0
+    }
+}
+
+/// The file of `SISCI_TRACE`, if one is wanted; lines are added at its end. Needs no SCIInitialize.
+pub fn trace() -> Result<Option<File>, String> {
+    if is_secure() { Ok(None) } else { open_trace(&variable) }
+}
+
+/// `%p` in the file's name is the number of the process.
+fn open_trace(of: &impl Fn(&str) -> Option<String>) -> Result<Option<File>, String> {
+    let Some(name) = of("SISCI_TRACE") else { return Ok(None) };
+    let path = name.replace("%p", &std::process::id().to_string());
+    let file = File::options().append(true).create(true).mode(0o600).open(&path);
+    file.map(Some).map_err(|error| format!("SISCI_TRACE={name}: cannot write to {path}: {error}"))
 }
 
 /// Reads the variables by `of`.
@@ -84,6 +115,7 @@ fn read(of: impl Fn(&str) -> Option<String>) -> Result<Config, String> {
             Err(format!("{name} is a power of two up to 4096, not {value}"))
         }
     };
+    open_trace(&of)?;
     Ok(Config {
         nodes: nodes(&of)?,
         directory: directory(&of)?,
@@ -93,6 +125,8 @@ fn read(of: impl Fn(&str) -> Option<String>) -> Result<Config, String> {
         limit: number("SISCI_LIMIT", 32)?,
         strict,
         fault: fault(of("SISCI_FAULT").as_deref().unwrap_or(""))?,
+        timing: Timing::parse(of("SISCI_TIMING").as_deref().unwrap_or(""), fields_of_file)
+            .map_err(|error| format!("SISCI_TIMING: {error}"))?,
         verbose: of("SISCI_VERBOSE").is_some_and(|text| text != "0"),
     })
 }
@@ -229,6 +263,8 @@ mod tests {
             ("SISCI_FAULT", "dead"),
             ("SISCI_DIR", "/nowhere"),
             ("SISCI_NODES", "/nowhere"),
+            ("SISCI_TRACE", "/nowhere/%p"),
+            ("SISCI_TIMING", "d340"),
         ] {
             let error = with(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");

@@ -268,6 +268,9 @@ pub fn transfer_block(
     let (_, source) = crate::pio::address(from.0, from.1, size)?;
     let (_, target) = crate::pio::address(to.0, to.1, size)?;
     let maps = [handle::get::<Map>(from.0)?, handle::get::<Map>(to.0)?];
+    if maps[1].is_readonly {
+        return Err(Error::IllegalOperation);
+    }
     let uses = maps.into_iter().map(|map| Use::new(Held::Map(map))).collect();
     let pieces = vec![Piece { from: source as usize, to: target as usize, size }];
     let place = handle::reserve(Kind::BlockTransfer)?;

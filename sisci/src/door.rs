@@ -2,6 +2,7 @@
 //! *guest*, and stays one for as long as its connection lives. A *tie* is the other side of that connection.
 
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::SystemTime;
 
 use parking_lot::{Mutex, RwLock};
 use rustix::fd::OwnedFd;
@@ -11,7 +12,8 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
 use crate::error::{Error, Result};
 use crate::handle;
 use crate::name::{Bound, Name, enough};
-use crate::packet::{Packet, Verb, refusal};
+use crate::packet::{Packet, Verb, answer_text, refusal};
+use crate::report::{Peer, Report, seconds};
 use crate::service::{self, Ticket, Watch};
 
 /// For whom a door is.
@@ -31,6 +33,8 @@ pub trait Host: Send + Sync {
     fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result;
     /// A guest has gone, greeted or not.
     fn left(&self, guest: &Arc<Guest>);
+    /// What there is to tell to somebody who only asks, at a door for `whom`.
+    fn report(&self, whom: For) -> Report;
 }
 
 /// A socket that listens.
@@ -85,9 +89,7 @@ impl Watch for Door {
             let _ = refusal(Error::ConnectionRefused).send(&socket, &[]);
             return;
         }
-        let guest =
-            Guest { host: self.host.clone(), socket, whom: self.whom, ticket: OnceLock::new(), peer: OnceLock::new() };
-        Arc::new(guest).watch();
+        Guest::new(self.host.clone(), socket, self.whom, OnceLock::new()).watch();
     }
 }
 
@@ -128,18 +130,24 @@ pub struct Guest {
     ticket: OnceLock<Ticket>,
     /// Its node and this side's adapter, once the host has let it in.
     peer: OnceLock<(u32, u32)>,
+    /// When it came.
+    pub since: SystemTime,
 }
 
 impl Guest {
+    fn new(host: Weak<dyn Host>, socket: OwnedFd, whom: For, peer: OnceLock<(u32, u32)>) -> Arc<Guest> {
+        Arc::new(Guest { host, socket, whom, ticket: OnceLock::new(), peer, since: SystemTime::now() })
+    }
+
     /// A guest that another owner of the segment has let in.
     pub fn of_sibling(host: Weak<dyn Host>, socket: OwnedFd, node: u32, adapter: u32) -> Arc<Guest> {
-        Arc::new(Guest {
-            host,
-            socket,
-            whom: For::Peers(adapter),
-            ticket: OnceLock::new(),
-            peer: OnceLock::from((node, adapter)),
-        })
+        Guest::new(host, socket, For::Peers(adapter), OnceLock::from((node, adapter)))
+    }
+
+    /// What there is to tell of it.
+    pub fn report(&self) -> Peer {
+        let process = sockopt::socket_peercred(&self.socket).map_or(0, |peer| peer.pid.as_raw_nonzero().get() as u32);
+        Peer { node: self.peer().0, process, since: seconds(self.since) }
     }
 
     /// Looks at it from now on. One that cannot be looked at is not let in: its socket closes.
@@ -189,6 +197,13 @@ impl Watch for Guest {
     fn ready(self: Arc<Self>) {
         match Packet::receive(&self.socket) {
             Err(Errno::AGAIN) => {}
+            Ok(Some((Packet { verb: Verb::Status, .. }, _))) if self.peer.get().is_none() => {
+                // It is no guest, and goes at once.
+                if let Some(host) = self.host.upgrade() {
+                    let _ = answer_text(&self.socket, &host.report(self.whom).text());
+                }
+                self.forget();
+            }
             Ok(Some((packet, _))) if self.peer.get().is_none() => {
                 let greeted =
                     self.host.upgrade().ok_or(Error::NoSuchSegment).and_then(|host| host.greet(&self, packet));

@@ -52,6 +52,11 @@ impl Events {
         Events { callback: callback.map(|callback| (callback, Arc::default())), ..Events::default() }
     }
 
+    /// Whether they go to a callback.
+    pub fn has_callback(&self) -> bool {
+        self.callback.is_some()
+    }
+
     /// It happened.
     pub fn push(&self, event: Event) {
         crate::state::say(|| format!("{event:?}"));

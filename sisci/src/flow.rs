@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::card;
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Slot};
 use crate::map::Map;
 use crate::name::Deadline;
@@ -111,8 +113,8 @@ pub struct Flow {
     slot: &'static Slot,
     /// Transfers that are not posted.
     pub gathered: Mutex<Vec<Transfer>>,
-    /// Held while the state changes from POSTED, so that who waits for that does not miss it.
-    ending: Mutex<()>,
+    /// How often it has ended, and how the last time. Held while the state changes from POSTED, so that who waits for that does not miss it.
+    ending: Mutex<(u64, State)>,
     changed: Condvar,
     is_aborted: AtomicBool,
     /// Calls the program at the end.
@@ -125,7 +127,7 @@ impl Flow {
         Flow {
             slot,
             gathered: Mutex::default(),
-            ending: Mutex::default(),
+            ending: Mutex::new((0, State::Idle)),
             changed: Condvar::new(),
             is_aborted: AtomicBool::new(false),
             caller: Arc::default(),
@@ -178,16 +180,25 @@ impl Flow {
         Error::Ok
     }
 
+    /// Lets the time pass that the card's engine needs; false if the program aborts it.
+    fn take_time(&self, transfers: &[Transfer], asked: f64) -> bool {
+        let Some(card) = card::get() else { return true };
+        let bytes = transfers.iter().flat_map(|transfer| &transfer.pieces).map(|piece| piece.size).sum();
+        card::wait_while(card.transfer(bytes, asked), || !self.is_aborted.load(Ordering::Relaxed))
+    }
+
     /// Copies, and tells the end. `transfers` are let go before that: the program may remove the segments at once.
-    fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>) -> Error {
-        let status = self.copy(&transfers);
+    fn run(&self, transfers: Vec<Transfer>, callback: Option<Callback>, asked: f64) -> Error {
+        let status = if self.take_time(&transfers, asked) { self.copy(&transfers) } else { Error::Cancelled };
         drop(transfers);
-        let ending = self.ending.lock();
-        self.set(match status {
+        let mut ending = self.ending.lock();
+        let state = match status {
             Error::Ok => State::Done,
             Error::Cancelled => State::Aborted,
             _ => State::Error,
-        });
+        };
+        *ending = (ending.0 + 1, state);
+        self.set(state);
         self.changed.notify_all();
         drop(ending);
         if let Some(callback) = callback {
@@ -198,33 +209,38 @@ impl Flow {
 
     /// Starts: by the engine, or in this thread if the caller waits.
     pub fn start(self: &Arc<Self>, transfers: Vec<Transfer>, callback: Option<Callback>, waits: bool) -> Result {
+        // What was stored before the transfer is there before it.
+        let asked = if card::get().is_some() { card::now() } else { 0.0 };
+        far::flush(Until::Arrived);
         if waits {
-            return match self.run(transfers, callback) {
+            return match self.run(transfers, callback, asked) {
                 Error::Ok => Ok(()),
                 error => Err(error),
             };
         }
         let own = self.clone();
         engine(Box::new(move || {
-            own.run(transfers, callback);
+            own.run(transfers, callback, asked);
         }))
         .inspect_err(|_| self.set(State::Error))
     }
 
-    /// Waits until it is no longer posted.
+    /// Waits until it is no longer posted, or has ended once meanwhile: somebody else may post it again before this thread runs.
     pub fn wait(&self, until: Deadline) -> Result<State> {
         let mut ending = self.ending.lock();
-        while self.state() == State::Posted {
+        let before = ending.0;
+        while self.state() == State::Posted && ending.0 == before {
             match until {
                 None => self.changed.wait(&mut ending),
                 Some(until) => {
-                    if self.changed.wait_until(&mut ending, until).timed_out() && self.state() == State::Posted {
+                    let is_over = self.changed.wait_until(&mut ending, until).timed_out();
+                    if is_over && self.state() == State::Posted && ending.0 == before {
                         return Err(Error::Timeout);
                     }
                 }
             }
         }
-        Ok(self.state())
+        Ok(if ending.0 == before { self.state() } else { ending.1 })
     }
 
     /// Ends what runs. When this returns no byte is written any more.
@@ -278,4 +294,34 @@ fn engine(work: Box<dyn FnOnce() + Send>) -> Result {
         engine.changed.notify_one();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::{Kind, reserve};
+
+    #[test]
+    fn a_wait_ends_although_the_queue_is_posted_again_at_once() {
+        let reserved = reserve(Kind::DmaQueue).unwrap();
+        let flow = Flow::new(reserved.slot());
+        flow.arm();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| flow.wait(None));
+            // It ends, and is posted again before the waiter runs: as soon as there is a waiter.
+            loop {
+                let mut ending = flow.ending.lock();
+                *ending = (ending.0 + 1, State::Done);
+                flow.set(State::Done);
+                let woken = flow.changed.notify_all();
+                flow.arm();
+                drop(ending);
+                if woken == 1 {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            assert_eq!(waiter.join().unwrap(), Ok(State::Done));
+        });
+    }
 }

@@ -7,21 +7,25 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
+use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host, Tie};
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{Mapping, Memory, page};
 use crate::name::PAUSE;
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{self, Packet, Verb, refused};
+use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
 
@@ -95,6 +99,7 @@ pub struct LocalInterrupt {
     guests: Mutex<Vec<Arc<Guest>>>,
     is_gone: AtomicBool,
     has_callback: bool,
+    since: SystemTime,
     waiter: Waiter,
 }
 
@@ -114,13 +119,19 @@ impl LocalInterrupt {
     /// Waits for a trigger.
     fn wait(&self, until: Deadline) -> Result {
         let cell = &self.cells()[self.cell];
+        let mut has_slept = false;
         loop {
             if self.is_gone.load(Ordering::Acquire) {
                 return Err(Error::Cancelled);
             }
             if cell.take() {
+                // One that was there already had its time.
+                if let Some(card) = card::get().filter(|_| has_slept) {
+                    card::wait_until(card::now() + card.wake(0));
+                }
                 return Ok(());
             }
+            has_slept = true;
             let left = rest(until);
             if left.is_some_and(|left| left.tv_sec == 0 && left.tv_nsec == 0) {
                 return Err(Error::Timeout);
@@ -174,6 +185,24 @@ impl LocalInterrupt {
 }
 
 impl Host for LocalInterrupt {
+    fn report(&self, _whom: For) -> Report {
+        let cell = &self.cells()[self.cell];
+        let guests = self.guests.lock();
+        let others = self.cells()[0].taken.load(Ordering::Relaxed).count_ones().saturating_sub(1);
+        let flags = [
+            (cell.is_counting.load(Ordering::Relaxed) != 0, flag::COUNTING_INT),
+            (self.claim.is_some(), flag::SHARED_INT),
+        ];
+        Report {
+            flags: flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum(),
+            others,
+            has_callback: self.has_callback,
+            waiting: cell.count.load(Ordering::Relaxed) & !GONE,
+            peers: guests.iter().map(|guest| guest.report()).collect(),
+            ..Report::own(self.since)
+        }
+    }
+
     fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
         let For::Peers(adapter) = guest.whom else { return Err(Error::InconsistentVersions) };
         let answer = Packet::new(Verb::Answer);
@@ -264,6 +293,7 @@ pub fn create(
         guests: Mutex::default(),
         is_gone: AtomicBool::new(false),
         has_callback: callback.is_some(),
+        since: SystemTime::now(),
         waiter: Waiter::default(),
     });
     let cells = interrupt.cells();
@@ -401,6 +431,9 @@ fn find_another(handle: Handle) -> Result {
 /// SCITriggerInterrupt.
 pub fn trigger(handle: Handle) -> Result {
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
+    if card::get().is_some() {
+        far::flush(Until::Arrived);
+    }
     if slot.broken.load(Ordering::Acquire) {
         find_another(handle)?;
     }

@@ -7,17 +7,20 @@
 //! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way.
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
-//! `message` (interrupts with data), `query`; `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
-//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `fault`, `config`, `constants`, `error`.
+//! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
+//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`, `dirty`, `card` and `model` (timing); `config`, `constants`, `error`.
 
 pub mod api;
+mod card;
 mod config;
 mod constants;
 mod descriptor;
+mod dirty;
 mod dma;
 mod door;
 mod error;
 mod event;
+mod far;
 mod fault;
 mod flow;
 mod handle;
@@ -26,11 +29,15 @@ mod library;
 mod map;
 mod memory;
 mod message;
+mod model;
 mod name;
 mod packet;
 mod pio;
 mod query;
+mod report;
 mod segment;
 mod service;
 mod state;
+pub mod survey;
+mod trace;
 mod worker;

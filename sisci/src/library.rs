@@ -7,17 +7,14 @@ use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind};
 use crate::name::{Bound, Name, What};
 use crate::state::{is_initialized, set_initialized};
-use crate::{config, dma, interrupt, map, message, pio, segment};
+use crate::{card, config, dma, interrupt, map, message, pio, segment};
 
 /// How often SCIInitialize was called without SCITerminate, and the sockets whose names say that the nodes exist.
 static STARTED: Mutex<(usize, Vec<(OwnedFd, Bound)>)> = Mutex::new((0, Vec::new()));
 
 /// SCIInitialize.
 pub fn initialize() -> Result {
-    // A set-user-ID program must not be led by its caller's variables.
-    // SAFETY: getauxval has no conditions.
-    #[expect(unsafe_code, reason = "a call of libc")]
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    if config::is_secure() {
         return Err(Error::Access);
     }
     let mut started = STARTED.lock();
@@ -36,7 +33,9 @@ pub fn initialize() -> Result {
             .collect::<rustix::io::Result<_>>()?;
     }
     started.0 += 1;
-    pio::configure(config::load().map_err(|_| Error::System)?);
+    let config = config::load().map_err(|_| Error::System)?;
+    card::configure(config);
+    pio::configure(config);
     set_initialized(true);
     Ok(())
 }

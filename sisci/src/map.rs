@@ -4,9 +4,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
+use crate::far::{self, Shadow, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{self, Mapping};
 use crate::segment::Body;
@@ -32,6 +34,11 @@ impl Shown {
         }
     }
 
+    /// What stands for its memory in timing mode.
+    fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
+        if let Shown::Remote(segment) = self { segment.shadow() } else { Ok(None) }
+    }
+
     /// The place of its handle.
     pub fn place(&self) -> usize {
         match self {
@@ -46,12 +53,21 @@ pub struct Map {
     owned: Owned,
     /// Whose it is.
     pub shown: Shown,
+    /// It is for loads alone.
+    pub is_readonly: bool,
+    /// Where in the segment it begins.
+    offset: usize,
     /// Block transfers that use it.
     pub transfers: AtomicUsize,
     mapping: parking_lot::Mutex<Option<Mapping>>,
 }
 
 impl Map {
+    /// In timing mode the shadow that it shows, and where in that it begins.
+    pub fn shadow(&self) -> Option<(&Arc<Shadow>, usize)> {
+        Some((self.shown.shadow().ok()??, self.offset))
+    }
+
     /// The descriptor that owns it.
     pub fn descriptor(&self) -> Handle {
         self.owned.descriptor
@@ -90,6 +106,8 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
         Shown::Remote(segment) if !segment.is_connected() => return Err(Error::SegmentNotConnected),
         Shown::Remote(_) => body.memory().ok_or(Error::SegmentNotConnected)?,
     };
+    let began = card::now();
+    let memory = shown.shadow()?.map_or(memory, |shadow| &shadow.memory);
     let size = if wanted.size == 0 { body.size().saturating_sub(wanted.offset) } else { wanted.size };
     body.check(wanted.offset, size)?;
     if size == 0 {
@@ -112,7 +130,12 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     let owned = Owned::new(descriptor, Kind::Map)?;
     let place = handle::reserve(Kind::Map)?;
     let at = if is_fixed { wanted.at } else { ptr::null_mut() };
-    let mapping = memory.map(wanted.offset - within, within + size, at, wanted.flags & flag::READONLY_MAP != 0)?;
+    let is_readonly = wanted.flags & flag::READONLY_MAP != 0;
+    let mapping = memory.map(wanted.offset - within, within + size, at, is_readonly)?;
+    if is_readonly {
+        // Ordering: published by the handle.
+        state::CARE.fetch_or(state::READONLY, Ordering::Relaxed);
+    }
     let base = mapping.base.wrapping_add(within);
     let slot = place.slot();
     // Ordering: published by the handle.
@@ -120,7 +143,20 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     slot.size.store(size, Ordering::Relaxed);
     slot.segment.store(shown.place(), Ordering::Relaxed);
     body.maps.fetch_add(1, Ordering::AcqRel);
-    let map = Map { owned, shown, transfers: AtomicUsize::new(0), mapping: Some(mapping).into() };
+    if let Some(shadow) = shown.shadow()? {
+        shadow.shown(&mapping, wanted.offset - within);
+    }
+    if let Some(card) = card::get().filter(|_| matches!(shown, Shown::Remote(_))) {
+        card::wait_until(began + card.hardware.map);
+    }
+    let map = Map {
+        owned,
+        shown,
+        is_readonly,
+        offset: wanted.offset,
+        transfers: AtomicUsize::new(0),
+        mapping: Some(mapping).into(),
+    };
     Ok((place.fill(Arc::new(map)), base))
 }
 
@@ -142,8 +178,12 @@ pub fn unmap(handle: Handle) -> Result {
     if map.transfers.load(Ordering::Acquire) > 0 {
         return Err(Error::Busy);
     }
+    far::flush(Until::Arrived);
     let Some(mapping) = map.mapping.lock().take() else { return Err(Error::IllegalParameter) };
     handle::remove(handle);
+    if let Some((shadow, _)) = map.shadow() {
+        shadow.hidden(&mapping);
+    }
     drop(mapping);
     map.shown.body().maps.fetch_sub(1, Ordering::AcqRel);
     map.owned.release();

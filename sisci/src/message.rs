@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
@@ -14,13 +15,16 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::process::Pid;
 
+use crate::card;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::interrupt::reach;
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{Packet, Verb};
+use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
 
@@ -48,6 +52,7 @@ pub struct LocalDataInterrupt {
     senders: Mutex<Senders>,
     is_gone: AtomicBool,
     has_callback: bool,
+    since: SystemTime,
     is_calling: AtomicBool,
     waiter: Waiter,
 }
@@ -55,7 +60,7 @@ pub struct LocalDataInterrupt {
 /// Who is connected, and a message that nobody took.
 #[derive(Default)]
 struct Senders {
-    sockets: HashMap<u64, (Pid, OwnedFd)>,
+    guests: HashMap<u64, (Pid, Arc<Guest>)>,
     /// The connections of each process, oldest first. A process that connects, triggers and disconnects again and again relies on the order.
     of: HashMap<Pid, Vec<u64>>,
     last: u64,
@@ -70,23 +75,23 @@ struct Senders {
 impl Senders {
     /// Forgets connections that have ended and of which all is taken. Looks at all of them only when there are twice as many as it kept last time.
     fn reap(&mut self, epoll: &OwnedFd) {
-        if self.sockets.len() < self.look_at.max(16) {
+        if self.guests.len() < self.look_at.max(16) {
             return;
         }
-        let is_over = |socket: &OwnedFd| {
+        let is_over = |guest: &Guest| {
             let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
-            matches!(retry_on_intr(|| recv(socket, &mut [0; HEAD], flags)), Ok((0, _)))
+            matches!(retry_on_intr(|| recv(guest.socket(), &mut [0; HEAD], flags)), Ok((0, _)))
         };
         let over: Vec<u64> =
-            self.sockets.iter().filter(|(_, (_, socket))| is_over(socket)).map(|(&number, _)| number).collect();
+            self.guests.iter().filter(|(_, (_, guest))| is_over(guest)).map(|(&number, _)| number).collect();
         over.into_iter().for_each(|number| self.forget(epoll, number));
-        self.look_at = 2 * self.sockets.len();
+        self.look_at = 2 * self.guests.len();
     }
 
     /// The other side of this connection has ended, and all that it sent is taken.
     fn forget(&mut self, epoll: &OwnedFd, number: u64) {
-        let Some((process, socket)) = self.sockets.remove(&number) else { return };
-        let _ = epoll::delete(epoll, &socket);
+        let Some((process, guest)) = self.guests.remove(&number) else { return };
+        let _ = epoll::delete(epoll, guest.socket());
         if let Entry::Occupied(mut list) = self.of.entry(process) {
             list.get_mut().retain(|&other| other != number);
             if list.get().is_empty() {
@@ -110,8 +115,8 @@ impl Host for LocalDataInterrupt {
         }
         // From here on who waits for the interrupt looks at the connection.
         guest.forget();
-        let socket = guest.socket().try_clone().map_err(|_| Error::NoSpc)?;
-        let process = sockopt::socket_peercred(&socket)?.pid;
+        let For::Peers(adapter) = guest.whom else { return Err(Error::InconsistentVersions) };
+        let process = sockopt::socket_peercred(guest.socket())?.pid;
         let mut senders = self.senders.lock();
         if self.is_gone.load(Ordering::Acquire) {
             return Err(Error::NoSuchSegment);
@@ -119,20 +124,34 @@ impl Host for LocalDataInterrupt {
         senders.reap(&self.epoll);
         senders.last += 1;
         let number = senders.last;
-        epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+        epoll::add(&self.epoll, guest.socket(), epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+        guest.admit(packet.node, adapter);
         senders.of.entry(process).or_default().push(number);
-        senders.sockets.insert(number, (process, socket));
+        senders.guests.insert(number, (process, guest.clone()));
         let _ = Packet::new(Verb::Answer).send(guest.socket(), &[]);
         Ok(())
     }
 
     fn left(&self, _guest: &Arc<Guest>) {}
+
+    fn report(&self, _whom: For) -> Report {
+        let senders = self.senders.lock();
+        let mut peers: Vec<_> = senders.guests.iter().map(|(&number, (_, guest))| (number, guest.report())).collect();
+        peers.sort_unstable_by_key(|&(number, _)| number);
+        Report {
+            has_callback: self.has_callback,
+            waiting: senders.left.is_some().into(),
+            peers: peers.into_iter().map(|(_, peer)| peer).collect(),
+            ..Report::own(self.since)
+        }
+    }
 }
 
 impl LocalDataInterrupt {
     /// Takes the oldest message: into `room`, or all of it into the vector that `room` is without.
     fn wait(&self, room: Option<&mut [u8]>, until: Deadline) -> Result<Vec<u8>> {
         let most = room.as_ref().map_or(MOST, |room| room.len());
+        let began = card::get().map(|card| (card, card::now()));
         loop {
             if self.is_gone.load(Ordering::Acquire) {
                 return Err(Error::Cancelled);
@@ -163,6 +182,11 @@ impl LocalDataInterrupt {
                     if let Some(room) = room {
                         room[..message.len()].copy_from_slice(&message);
                     }
+                    drop(senders);
+                    // One that was there already had its time.
+                    if let Some((card, began)) = began {
+                        card::wait_until(card::now() + card.wake(message.len()).min(card::now() - began));
+                    }
                     return Ok(message);
                 }
                 // Another thread was faster, or a sender has ended.
@@ -177,12 +201,12 @@ impl LocalDataInterrupt {
         if senders.left.is_some() {
             return;
         }
-        let Some(&(process, _)) = senders.sockets.get(&number) else { return };
+        let Some(&(process, _)) = senders.guests.get(&number) else { return };
         let older = senders.of.get(&process).cloned().unwrap_or_default();
         for at in older {
-            let Some((_, socket)) = senders.sockets.get(&at) else { continue };
+            let Some((_, guest)) = senders.guests.get(&at) else { continue };
             let mut bytes = [0; HEAD + MOST];
-            match retry_on_intr(|| recv(socket, &mut bytes, RecvFlags::DONTWAIT)) {
+            match retry_on_intr(|| recv(guest.socket(), &mut bytes, RecvFlags::DONTWAIT)) {
                 Err(Errno::AGAIN) => {}
                 Ok((length, _)) if length >= HEAD => {
                     senders.left = Some(bytes[HEAD..length].to_vec());
@@ -206,7 +230,7 @@ impl LocalDataInterrupt {
             door.close();
         }
         let mut senders = self.senders.lock();
-        senders.sockets.clear();
+        senders.guests.clear();
         senders.of.clear();
     }
 }
@@ -241,6 +265,7 @@ pub fn create(
         senders: Mutex::default(),
         is_gone: AtomicBool::new(false),
         has_callback: callback.is_some(),
+        since: SystemTime::now(),
         is_calling: AtomicBool::new(false),
         waiter: Waiter::default(),
     });
@@ -338,6 +363,7 @@ pub fn trigger(handle: Handle, data: &[u8]) -> Result {
     if data.len() > MOST {
         return Err(Error::OutOfRange);
     }
+    far::flush(Until::Arrived);
     let mut bytes = [0; HEAD + MOST];
     bytes[..HEAD].copy_from_slice(&(data.len() as u32).to_ne_bytes());
     bytes[HEAD..HEAD + data.len()].copy_from_slice(data);

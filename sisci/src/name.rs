@@ -111,11 +111,16 @@ impl Name {
         }
     }
 
+    /// A socket for such a name. Nobody answers at those of nodes: they are of a type to which a probe connects without leaving anything
+    /// that somebody would have to take.
+    fn socket(self) -> rustix::io::Result<OwnedFd> {
+        let kind = if self.what == What::Node { SocketType::DGRAM } else { SocketType::SEQPACKET };
+        socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+    }
+
     /// Binds the name, so that nobody else has it.
     fn bound(self) -> rustix::io::Result<OwnedFd> {
-        let socket = enough(|| {
-            socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
-        })?;
+        let socket = enough(|| self.socket())?;
         let address = self.address()?;
         let Some(path) = self.path() else {
             bind(&socket, &address)?;
@@ -131,21 +136,15 @@ impl Name {
             result => result?,
         }
         // The lock is held until somebody can connect: before, the name would look stale.
-        listen(&socket, BACKLOG)?;
+        if self.what != What::Node {
+            listen(&socket, BACKLOG)?;
+        }
         Ok(socket)
     }
 
     /// Whether nobody listens to the file of this name.
     fn is_stale(self) -> bool {
-        let probe = || {
-            let socket = socket_with(
-                AddressFamily::UNIX,
-                SocketType::SEQPACKET,
-                SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-                None,
-            )?;
-            connect(&socket, &self.address()?)
-        };
+        let probe = || connect(&self.socket()?, &self.address()?);
         matches!(probe(), Err(Errno::CONNREFUSED))
     }
 
@@ -159,12 +158,12 @@ impl Name {
     /// Binds the name only to say that it exists.
     pub fn announce(self) -> rustix::io::Result<(OwnedFd, Bound)> {
         let mut id = self.id;
-        let last = id.wrapping_sub(0x0100_0000);
+        let last = id.wrapping_sub(NUMBERS);
         loop {
             let name = Name::new(self.node, self.what, id);
             match name.bound() {
                 // Another process of another PID namespace.
-                Err(Errno::ADDRINUSE) if id != last => id = id.wrapping_add(0x0100_0000),
+                Err(Errno::ADDRINUSE) if id != last => id = id.wrapping_add(NUMBERS),
                 result => return Ok((result?, Bound(name))),
             }
         }
@@ -174,14 +173,7 @@ impl Name {
     /// NO_SUCH_SEGMENT if nobody has it, CONNECTION_REFUSED if it is another user.
     pub fn connect(self, deadline: Deadline) -> Result<OwnedFd> {
         loop {
-            let socket = enough(|| {
-                socket_with(
-                    AddressFamily::UNIX,
-                    SocketType::SEQPACKET,
-                    SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-                    None,
-                )
-            })?;
+            let socket = enough(|| self.socket())?;
             match retry_on_intr(|| connect(&socket, &self.address()?)) {
                 Ok(()) => {
                     let peer = sockopt::socket_peercred(&socket)?;
@@ -249,13 +241,22 @@ pub const PAUSE: Duration = Duration::from_micros(500);
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 
+/// More than any process's number; a power of two. A process whose number another one of another PID namespace has takes its own and multiples of this.
+pub const NUMBERS: u32 = 0x0100_0000;
+
+/// The nodes with their processes, by the numbers of their names, that have initialized the library and run.
+pub fn living_nodes() -> BTreeSet<(u32, u32)> {
+    let mut all = nodes_with(What::Node);
+    // A file may be that of a killed process.
+    if config::get().is_some_and(|config| config.directory.is_some()) {
+        all.retain(|&(node, id)| !Name::new(node, What::Node, id).is_stale());
+    }
+    all
+}
+
 /// Whether a process of this node has initialized the library.
 pub fn exists(node: u32) -> bool {
-    nodes_with(What::Node).into_iter().any(|(found, id)| {
-        found == node
-            && (config::get().is_none_or(|config| config.directory.is_none())
-                || !Name::new(node, What::Node, id).is_stale())
-    })
+    living_nodes().into_iter().any(|(found, _)| found == node)
 }
 
 /// Every (node, id) of this user's that has a name of this sort.

@@ -1,10 +1,11 @@
 //! What processes say to each other: packets of one size over a socket that keeps their borders, with descriptors beside.
 
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -12,6 +13,7 @@ use rustix::net::{
 };
 
 use crate::error::{Error, Result};
+use crate::name::enough;
 
 /// The first word of each packet: the protocol and its version. Another version is refused.
 const MAGIC: u32 = 0x5349_5301;
@@ -40,6 +42,8 @@ pub enum Verb {
     Link,
     /// Between owners: another owner is at the socket that is beside.
     Owner,
+    /// Somebody only wants to know: the answer brings a text.
+    Status,
 }
 
 /// A packet. What a verb has no use for is 0.
@@ -84,6 +88,7 @@ impl Packet {
             Verb::State,
             Verb::Link,
             Verb::Owner,
+            Verb::Status,
         ];
         let verb = verbs.into_iter().find(|&verb| verb as u32 == word(1))?;
         let size = u64::from_ne_bytes(bytes[20..].try_into().ok()?);
@@ -151,6 +156,14 @@ pub fn ask(socket: &OwnedFd, request: Packet, deadline: crate::name::Deadline) -
             Ok(Some(_)) => return Err(Error::InconsistentVersions),
         }
     }
+}
+
+/// Answers with a text, however long: it goes as a file.
+pub fn answer_text(socket: impl AsFd, text: &str) -> rustix::io::Result<()> {
+    let fd = enough(|| memfd_create(c"sisci-status", MemfdFlags::CLOEXEC))?;
+    let mut file = std::fs::File::from(fd);
+    file.write_all(text.as_bytes()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Packet::new(Verb::Answer).send(socket, &[file.as_fd()])
 }
 
 /// The answer that refuses with `error`.

@@ -3,15 +3,17 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
+use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
+use crate::far::{self, Until};
 use crate::fault::{self, Status};
 use crate::handle::{self, Handle, Kind, Named, Slot};
 use crate::map::Map;
-use crate::state;
+use crate::state::{self, CARE, FAR, FAULTS, READONLY};
 
 /// `sci_sequence_t`
 pub struct Sequence(Owned);
@@ -20,15 +22,11 @@ impl Named for Sequence {
     const KIND: Kind = Kind::Sequence;
 }
 
-/// SISCI_PIO_ALIGN less 1, and `FAULTS` if SISCI_FAULT says anything: 0 for nearly everybody, so that a copy looks at one word.
-static CARE: AtomicUsize = AtomicUsize::new(0);
-/// A bit of `CARE` above every alignment.
-const FAULTS: usize = 1 << 32;
-
 /// What copies have to look at, from the variables.
 pub fn configure(config: &crate::config::Config) {
     let faults = if config.fault == crate::config::Fault::default() { 0 } else { FAULTS };
-    CARE.store((config.pio_align - 1) | faults, Ordering::Relaxed);
+    let far = if card::get().is_some() { FAR } else { 0 };
+    CARE.fetch_or((config.pio_align - 1) | faults | far, Ordering::Relaxed);
 }
 
 /// Whether faults are asked for.
@@ -82,13 +80,58 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
         return Err(Error::IllegalParameter);
     }
     let (from, to) = if flags & flag::BLOCK_READ == 0 { (memory, remote) } else { (remote, memory) };
-    if has_faults() {
+    if CARE.load(Ordering::Relaxed) & (FAULTS | FAR | READONLY) != 0 {
         // SAFETY: as this function's.
-        return unsafe { copy_with_faults(from, to, size, flags, slot) };
+        return unsafe { copy_with_care(memory, map, offset, size, flags) };
     }
     // SAFETY: the map has these bytes (`address`), the memory as well (the caller). They may overlap: the program may map its own segment.
     unsafe { ptr::copy(from, to, size) };
     if flags & flag::ERROR_CHECK != 0 && is_broken(slot) { Err(Error::TransferFailed) } else { Ok(()) }
+}
+
+/// The same where faults or times are asked for, or some map is for loads alone.
+///
+/// # Safety
+/// As `copy`.
+#[cold]
+unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usize, flags: u32) -> Result {
+    let ready = if card::get().is_some() { card::now() } else { 0.0 };
+    let (slot, remote) = address(map, offset, size)?;
+    let is_read = flags & flag::BLOCK_READ != 0;
+    let shown = handle::get::<Map>(map)?;
+    if shown.is_readonly && !is_read {
+        return Err(Error::IllegalOperation);
+    }
+    let (Some(card), Some((shadow, first))) = (card::get(), shown.shadow()) else {
+        let (from, to) = if is_read { (remote, memory) } else { (memory, remote) };
+        // SAFETY: as the caller's.
+        return unsafe { copy_with_faults(from, to, size, flags, slot) };
+    };
+    if has_faults() && fault::copy() && flags & flag::ERROR_CHECK == 0 {
+        return lose(slot);
+    }
+    if is_read {
+        // SAFETY: as the caller's.
+        unsafe { shadow.read(card, first + offset, memory, size) };
+    } else {
+        // SAFETY: as the caller's.
+        unsafe { shadow.write(card, ready, (first + offset, size), memory) };
+    }
+    if flags & flag::ERROR_CHECK != 0 {
+        far::flush(Until::Acknowledged);
+        if is_broken(slot) {
+            return Err(Error::TransferFailed);
+        }
+    }
+    Ok(())
+}
+
+/// A copy is lost: the next check says so.
+fn lose(slot: &Slot) -> Result {
+    if let Some(segment) = handle::at(slot.segment.load(Ordering::Relaxed)) {
+        segment.has_lost.store(true, Ordering::Release);
+    }
+    Ok(())
 }
 
 /// The same where faults are asked for. A copy that is lost is really not made, so that a program that does not look is found out.
@@ -101,16 +144,13 @@ unsafe fn copy_with_faults(from: *mut u8, to: *mut u8, size: usize, flags: u32, 
         return Err(Error::TransferFailed);
     }
     for _ in 0..TRIES {
-        if !fault::copy() {
+        if !has_faults() || !fault::copy() {
             // SAFETY: as the caller's.
             unsafe { ptr::copy(from, to, size) };
             return Ok(());
         }
         if !is_checked {
-            if let Some(segment) = handle::at(slot.segment.load(Ordering::Relaxed)) {
-                segment.has_lost.store(true, Ordering::Release);
-            }
-            return Ok(());
+            return lose(slot);
         }
     }
     Err(Error::TransferFailed)
@@ -129,6 +169,16 @@ pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
         return Err(Error::IllegalParameter);
     }
     check_alignment(0, size)?;
+    if CARE.load(Ordering::Relaxed) & FAR != 0 {
+        for map in handle::all(Kind::Map) {
+            let Ok((slot, base)) = address(map, 0, 0) else { continue };
+            let inside = (remote as usize).wrapping_sub(base as usize);
+            if inside <= slot.size.load(Ordering::Relaxed) {
+                // SAFETY: the caller's.
+                return unsafe { copy_with_care(memory.cast_mut(), map, inside, size, 0) };
+            }
+        }
+    }
     // SAFETY: the caller's.
     unsafe { ptr::copy(memory, remote, size) };
     Ok(())
@@ -137,10 +187,15 @@ pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
 /// SCITransferBlock: from map to map.
 pub fn transfer(from: (Handle, usize), to: (Handle, usize), size: usize) -> Result {
     let (source, from) = address(from.0, from.1, size)?;
+    let map = handle::get::<Map>(to.0)?;
     let (target, to) = address(to.0, to.1, size)?;
+    if map.is_readonly {
+        return Err(Error::IllegalOperation);
+    }
     if is_broken(source) || is_broken(target) {
         return Err(Error::TransferFailed);
     }
+    fetch();
     // SAFETY: both maps have these bytes.
     unsafe { ptr::copy(from, to, size) };
     barrier();
@@ -151,11 +206,25 @@ pub fn transfer(from: (Handle, usize), to: (Handle, usize), size: usize) -> Resu
 #[inline]
 pub fn barrier() {
     fence(Ordering::SeqCst);
+    if card::get().is_some() {
+        far::flush(Until::Acknowledged);
+    }
+}
+
+/// Loads of maps show what peers have stored until now.
+pub fn fetch() {
+    if card::get().is_some() {
+        far::flush(Until::Arrived);
+        far::fetch();
+    }
 }
 
 /// Empties what the processor may have gathered of stores (write combining).
 #[inline]
 pub fn drain() {
+    if card::get().is_some() {
+        far::flush(Until::Arrived);
+    }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 has SSE.
     unsafe {

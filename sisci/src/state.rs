@@ -1,12 +1,21 @@
 //! Whether the library is initialized, and what its variables say then.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::config::{self, Config};
 use crate::error::{Error, Result};
 
 /// Whether SCIInitialize was called, and SCITerminate not as often.
 static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
+
+/// What copies have to look at: SISCI_PIO_ALIGN less 1, and the bits below. It is 0 for nearly everybody, so that a copy looks at one word.
+pub static CARE: AtomicUsize = AtomicUsize::new(0);
+/// A bit of `CARE` above every alignment: faults are asked for.
+pub const FAULTS: usize = 1 << 32;
+/// Another: maps of peers are far.
+pub const FAR: usize = 1 << 33;
+/// Another: there was a map for loads alone.
+pub const READONLY: usize = 1 << 34;
 
 /// The library may be used from now on, or no longer.
 pub fn set_initialized(is_initialized: bool) {

@@ -42,7 +42,8 @@ fn program(name: &str) {
         .arg(&to)
         .arg("-L")
         .arg(&library)
-        .args(["-lsisci", &format!("-Wl,-rpath,{}", library.display())]));
+        // cargo's LD_LIBRARY_PATH may have an older build of the library first: the old form of the path is looked at before it.
+        .args(["-lsisci", "-Wl,--disable-new-dtags", &format!("-Wl,-rpath,{}", library.display())]));
     // Each program has node ids of its own: programs of two tests, or of two test runs, must not meet. A directory keeps them apart.
     run(Command::new("unshare").args(["--net", "--map-root-user", "--"]).arg(&to));
 }
@@ -70,6 +71,16 @@ fn ends_of_processes() {
 #[test]
 fn strict_mode_faults_and_variables() {
     program("wrong");
+}
+
+#[test]
+fn the_times_of_cards() {
+    program("timing");
+}
+
+#[test]
+fn traces() {
+    program("trace");
 }
 
 /// Runs a compiler on a text that includes headers.
@@ -158,6 +169,57 @@ fn the_library_exports_each_function_thrice_the_constants_and_nothing_else() {
         constants.lines().filter_map(|line| line.strip_prefix("extern const unsigned int ")?.strip_suffix(';'));
     expected.extend(constants.map(str::to_owned));
     assert_eq!(names.symmetric_difference(&expected).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+/// The blocks of C of `docs/api/sisci/calls.md`: the first of each call, and the others.
+fn blocks() -> (Vec<String>, Vec<String>) {
+    let text = std::fs::read_to_string(root().join("docs/api/sisci/calls.md")).unwrap();
+    let of =
+        |page: &str| page.split("```").skip(1).step_by(2).map(|block| block[1..].trim().to_owned()).collect::<Vec<_>>();
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for page in text.split("\n## ").skip(1) {
+        let mut blocks = of(page).into_iter();
+        first.extend(blocks.next());
+        others.extend(blocks);
+    }
+    (first, others)
+}
+
+#[test]
+fn the_pages_have_the_prototypes_of_the_header() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let header = std::fs::read_to_string(root().join("sisci/include/sisci_api.h")).unwrap();
+    let header = header.split("#ifdef SISCI_API_V1").next().unwrap();
+    let prototypes = header.split_inclusive(';').filter_map(|part| {
+        let end = part.rfind("*/\n").map_or(part, |at| &part[at + 3..]).trim();
+        let start = end.rfind("\n\n").map_or(end, |at| &end[at + 2..]);
+        (start.contains(" SCI") || start.contains("*SCI")).then(|| words(start)).filter(|line| line.ends_with(");"))
+    });
+    let prototypes: BTreeSet<String> = prototypes.collect();
+    let pages: BTreeSet<String> =
+        blocks().0.iter().flat_map(|block| block.lines().map(words).collect::<Vec<_>>()).collect();
+    assert!(prototypes.len() > 90, "{}", prototypes.len());
+    assert_eq!(prototypes.symmetric_difference(&pages).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[test]
+fn the_examples_of_the_pages_compile() {
+    let given = "#include <sisci_api.h>\n#include <stdio.h>\nsci_error_t error; sci_desc_t sd; sci_local_segment_t segment; sci_remote_segment_t remote;\n\
+        sci_map_t map, other; sci_sequence_t sequence; sci_dma_queue_t queue; sci_dma_channel_t channel; sci_local_interrupt_t interrupt;\n\
+        sci_remote_interrupt_t remote_interrupt; sci_local_data_interrupt_t data_interrupt; sci_remote_data_interrupt_t remote_data_interrupt;\n\
+        unsigned node, type; size_t size; volatile int *flag; char data[64]; void *pages;\n";
+    let examples = blocks().1;
+    assert!(examples.len() > 40);
+    let functions = examples.iter().enumerate();
+    let functions: String = functions
+        .map(|(k, example)| {
+            let own = example.lines().fold(String::new(), |text, line| text + "  " + line + "\n");
+            format!("int example_{k}(void);\nint example_{k}(void) {{\n{own}  return 0;\n}}\n")
+        })
+        .collect();
+    for (c, _) in compilers() {
+        compiles(c, &["-std=gnu11"], &(given.to_owned() + &functions), "c");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod time;
 mod topology;
 
 pub use file::{fields, fields_of_file, is_file};
-pub use issue::Issuer;
+pub use issue::{Issuer, Left};
 pub use profile::{PROFILES, Parameters};
 pub use text::{Fields, Timing, duration};
 pub use time::{Packet, packets};

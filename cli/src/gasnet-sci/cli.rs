@@ -20,6 +20,7 @@ pub fn command() -> Command {
         .subcommand(gasnet_sci_place::options())
         .subcommand(tune())
         .subcommand(tree())
+        .subcommand(sisci())
         .subcommand(sock())
         .subcommand(agent())
         .subcommand(
@@ -63,6 +64,16 @@ fn agent() -> Command {
         .arg(Arg::new("make-secret").long("make-secret").action(ArgAction::SetTrue).help("make the file of the secret, and end"))
         // Used by gasnetrun_sci.
         .arg(Arg::new("reach").long("reach").num_args(1..).allow_hyphen_values(true).hide(true))
+}
+
+fn sisci() -> Command {
+    Command::new("sisci")
+        .about("The nodes, segments, interrupts and groups of SISCI programs on this host, with their owners and connections")
+        .after_help(
+            "Shows those of this user in this network namespace, or in the directory SISCI_DIR. Asking disturbs nobody: no program gets an \
+             event of it. An owner that is stopped does not answer.",
+        )
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
 }
 
 fn info() -> Command {

@@ -21,6 +21,7 @@ mod registry;
 mod report;
 #[path = "../shared/results.rs"]
 mod results;
+mod sisci;
 mod sock;
 #[cfg(not(feature = "timed"))]
 #[path = "../shared/timed.rs"]
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Some(("place", options)) => place::run(options),
         Some(("tune", options)) => tune::run(options),
         Some(("tree", options)) => tree::run(options),
+        Some(("sisci", options)) => sisci::run(options),
         Some(("sock", options)) => sock::run(options.subcommand_matches("run").expect("clap demands it")),
         Some(("agent", options)) => agent::run(options),
         Some(("jobs", _)) => jobs::list(),

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{only, put, reporting, silent};
+use super::{only, only_or, put, reporting, silent};
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::dma::{self, Moved, Queue, Side};
@@ -13,6 +13,7 @@ use crate::flow::{Callback, State};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::segment::local::LocalSegment;
 use crate::state;
+use crate::trace::{self, Show};
 
 /// `sci_cb_dma_t`
 type Function = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> u32>;
@@ -25,6 +26,12 @@ pub struct Entry {
     local: u32,
     remote: u32,
     flags: u32,
+}
+
+impl Show for *const Entry {
+    fn show(&self, _: &str, _: bool, line: &mut String) {
+        trace::address(*self, line);
+    }
 }
 
 /// `sci_dma_channel_t`: there is one engine, so a channel is only a name for it.
@@ -62,7 +69,7 @@ reporting! {
         if flags & flag::DMA_PHDMA != 0 {
             return Err(Error::NotSupported);
         }
-        only(flags, START & !flag::USE_CALLBACK)?;
+        only_or(flags, 0, START & !flag::USE_CALLBACK)?;
         let handle = dma::create(descriptor, adapter, most)?;
         // SAFETY: the program's place for the handle.
         unsafe { put(queue, handle) };

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::segments::CANCEL;
-use super::{Later, only, put, quick, reporting};
+use super::{Later, only, only_or, put, quick, reporting};
 use crate::constants as flag;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
@@ -76,7 +76,7 @@ reporting! {
     fn SCIConnectInterrupt(
         descriptor: Handle, place: *mut Handle, node: u32, adapter: u32, number: u32, timeout: u32, flags: u32,
     ); {
-        only(flags, flag::COUNTING_INT | flag::SHARED_INT)?;
+        only_or(flags, flag::COUNTING_INT, flag::SHARED_INT)?;
         let handle = interrupt::connect(descriptor, node, adapter, number, timeout)?;
         // SAFETY: the program's place for the handle.
         unsafe { put(place, handle) };

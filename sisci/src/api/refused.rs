@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::{reporting, silent};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
+use crate::trace::Show;
 
 /// What all of them answer.
 fn refuse<T>() -> Result<T> {
@@ -18,6 +19,12 @@ pub struct Address {
     node: u16,
     high: u16,
     low: u32,
+}
+
+impl Show for Address {
+    fn show(&self, _: &str, _: bool, line: &mut String) {
+        line.push_str(&format!("{{{}, {:#x}, {:#x}}}", self.node, self.high, self.low));
+    }
 }
 
 reporting! {

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Later, only, put, reporting, silent};
+use super::{Later, only, only_or, put, reporting, silent};
 use crate::constants as flag;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event};
@@ -206,7 +206,7 @@ reporting! {
     fn SCIMapLocalSegment(
         segment: Handle, place: *mut Handle, offset: usize, size: usize, address: *mut c_void, flags: u32,
     ) -> *mut c_void, or std::ptr::null_mut(); {
-        only(flags, MAP)?;
+        only_or(flags, flag::FIXED_MAP_ADDR | flag::READONLY_MAP | flag::BROADCAST, MAP)?;
         let (handle, base) = map::map_local(segment, map::Wanted { offset, size, at: address.cast(), flags })?;
         // SAFETY: the program's place for the handle.
         unsafe { put(place, handle) };

@@ -107,9 +107,11 @@ reporting! {
         pio::remove_sequence(sequence)
     }
 
-    /// Near maps are coherent: nothing to do.
+    /// Near maps are coherent: nothing to do. In timing mode stores leave, or loads show what is there.
     fn SCICacheSync(_place: Handle, _address: *mut c_void, _size: usize, flags: u32); {
-        only(flags, flag::CACHE_FLUSH | flag::CACHE_INVALIDATE)
+        only(flags, flag::CACHE_FLUSH | flag::CACHE_INVALIDATE)?;
+        pio::fetch();
+        Ok(())
     }
 }
 
@@ -127,6 +129,8 @@ silent! {
         }
     }
 
-    /// Loads of near maps are never old: nothing to do.
-    fn SCIFlushReadBuffers(_sequence: Handle) {}
+    /// Loads of near maps are never old: nothing to do. In timing mode they show what is there now.
+    fn SCIFlushReadBuffers(_sequence: Handle) {
+        pio::fetch();
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -39,6 +40,8 @@ pub struct LocalSegment {
     pub peers: Mutex<Peers>,
     /// What happened.
     pub events: Events,
+    /// When this process made it, or began to own it as well.
+    pub since: SystemTime,
 }
 
 impl Named for LocalSegment {
@@ -85,6 +88,7 @@ impl LocalSegment {
             available: AtomicU32::new(0),
             peers: Mutex::default(),
             events: Events::new(callback),
+            since: SystemTime::now(),
         });
         Ok((segment, place))
     }

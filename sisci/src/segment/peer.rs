@@ -12,6 +12,7 @@ use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
 use crate::event::{Event, Reason};
 use crate::packet::{Packet, Verb};
+use crate::report::Report;
 use crate::service::Watch;
 
 /// The doors, guests and other owners of a segment.
@@ -125,6 +126,21 @@ impl LocalSegment {
 }
 
 impl Host for LocalSegment {
+    fn report(&self, whom: For) -> Report {
+        let peers = self.peers.lock();
+        let adapter = if let For::Peers(adapter) = whom { adapter } else { 0 };
+        let guests = peers.guests.iter().filter(|guest| guest.peer().1 == adapter);
+        Report {
+            size: self.body.size() as u64,
+            flags: self.flags,
+            is_available: self.available.load(Ordering::Acquire) & 1 << adapter != 0,
+            others: peers.siblings.len() as u32,
+            has_callback: self.events.has_callback(),
+            peers: guests.map(|guest| guest.report()).collect(),
+            ..Report::own(self.since)
+        }
+    }
+
     fn greet(&self, guest: &Arc<Guest>, packet: Packet) -> Result {
         match (guest.whom, packet.verb) {
             (For::Peers(adapter), Verb::Connect) => self.admit(guest, packet.node, adapter),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
+use rustix::fs::fstat;
 use rustix::io::Errno;
 
 use super::Body;
@@ -15,13 +16,14 @@ use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Events, Reason};
+use crate::far::Shadow;
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
-use crate::{fault, worker};
+use crate::{card, fault, worker};
 
 /// `sci_remote_segment_t`
 pub struct RemoteSegment {
@@ -34,6 +36,8 @@ pub struct RemoteSegment {
     adapter: u32,
     /// Its memory.
     pub body: Body,
+    /// What the program maps instead of it in timing mode.
+    shadow: OnceLock<Arc<Shadow>>,
     ends: Mutex<Ends>,
     /// What happened.
     pub events: Events,
@@ -89,7 +93,7 @@ impl RemoteSegment {
     }
 
     /// An owner has withdrawn the segment, or ended. The program learns of it when no other is left.
-    fn lost(&self, end: &Arc<End>) {
+    fn lost(self: &Arc<Self>, end: &Arc<End>) {
         // Ordering: one alone goes on; nothing else hangs on it.
         if end.is_over.swap(true, Ordering::Relaxed) {
             return;
@@ -102,17 +106,47 @@ impl RemoteSegment {
         if ends.is_closed || !ends.connected.is_empty() {
             return;
         }
+        // A group may have members that came later. Asking them takes time, which this thread has not.
+        let (own, node) = (self.clone(), end.node);
+        let look = move || {
+            if own.establish(deadline(LATER)).is_err() {
+                own.broken(node);
+            }
+        };
+        if self.node == GROUP && worker::spawn("sisci-connect", look).is_ok() {
+            return;
+        }
+        drop(ends);
+        self.broken(end.node);
+    }
+
+    /// Nobody is left who has the segment.
+    fn broken(&self, node: u32) {
+        let ends = self.ends.lock();
+        if ends.is_closed || !ends.connected.is_empty() {
+            return;
+        }
         if let Some(slot) = handle::at(self.place) {
             // Ordering: Release; who sees it has the peer's last stores before it, as its end came after them.
             slot.broken.store(true, Ordering::Release);
         }
         drop(ends);
-        self.happened(Reason::Disconnect, end.node, Error::Ok);
+        self.happened(Reason::Disconnect, node, Error::Ok);
     }
 
     /// Whether the segment's memory can be reached.
     pub fn is_connected(&self) -> bool {
         self.body.memory().is_some() && !handle::at(self.place).is_none_or(|slot| slot.broken.load(Ordering::Acquire))
+    }
+
+    /// What the program maps instead of the memory in timing mode; made at the first map.
+    pub fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
+        let (Some(_), Some(memory)) = (card::get(), self.body.memory()) else { return Ok(None) };
+        if let Some(shadow) = self.shadow.get() {
+            return Ok(Some(shadow));
+        }
+        let shadow = Shadow::new(memory)?;
+        Ok(Some(self.shadow.get_or_init(|| shadow)))
     }
 
     /// Connects to the owner at `name`.
@@ -123,9 +157,12 @@ impl RemoteSegment {
         if answer.status != 0 {
             return Err(refused(answer.status));
         }
-        if self.body.memory().is_none() {
-            let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
-            self.body.set(memory, answer.size as usize)?;
+        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+        match self.body.memory() {
+            None => self.body.set(memory, answer.size as usize)?,
+            // A group that ended, and was made anew under its number, is another one.
+            Some(known) if fstat(&known.fd)?.st_ino != fstat(&memory.fd)?.st_ino => return Err(Error::NoSuchSegment),
+            Some(_) => {}
         }
         let end = Arc::new(End {
             segment: Arc::downgrade(self),
@@ -162,6 +199,8 @@ impl RemoteSegment {
     }
 }
 
+/// Milliseconds in which members that came later have to answer when those are gone that were connected.
+const LATER: u32 = 1_000;
 /// How long a member of a group may take to answer.
 const MEMBER: Duration = Duration::from_secs(1);
 
@@ -200,6 +239,7 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
         node: wanted.node,
         adapter: wanted.adapter,
         body: Body::default(),
+        shadow: OnceLock::new(),
         ends: Mutex::default(),
         events: Events::new(wanted.callback),
     });

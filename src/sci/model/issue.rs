@@ -2,7 +2,7 @@
 //!
 //! Must not know: where packets go, what they wait for on their way.
 
-use super::{Packet, Parameters};
+use super::{Packet, Parameters, Route};
 use std::collections::VecDeque;
 
 /// The packets of one node, by the times of one clock in nanoseconds.
@@ -16,7 +16,37 @@ pub struct Issuer {
     all: f64,
 }
 
+/// When packets have left, and when the last of them arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    /// The last one has left.
+    pub last: f64,
+    /// It, or the slowest of them, arrives.
+    pub arrive: f64,
+}
+
 impl Issuer {
+    /// Packets leave that the CPU stores from `ready` on, and wait for links so long.
+    pub fn leave(
+        &mut self,
+        hardware: &Parameters,
+        way: Route,
+        packets: impl Iterator<Item = (Packet, usize)>,
+        ready: f64,
+        waited: f64,
+    ) -> Left {
+        let mut left = Left { last: ready, arrive: ready };
+        for (packet, count) in packets {
+            for _ in 0..count {
+                left.last = self.next(hardware, packet, left.last);
+                let there = left.last + hardware.flight(packet, way) + waited;
+                self.sent(hardware, left.last, there + hardware.back);
+                left.arrive = there.max(left.arrive);
+            }
+        }
+        left
+    }
+
     /// When a packet leaves that the CPU stores at `now`.
     pub fn next(&self, hardware: &Parameters, packet: Packet, now: f64) -> f64 {
         let free = self.last.map_or(now, |last| last + hardware.pace(packet));

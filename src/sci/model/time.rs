@@ -54,16 +54,7 @@ impl Parameters {
         if self.staged {
             return self.staged_write(len, way);
         }
-        let (mut issuer, mut arrived, mut now) = (Issuer::default(), 0.0, 0.0f64);
-        for (packet, count) in packets(0, len) {
-            for _ in 0..count {
-                now = issuer.next(self, packet, now);
-                let arrive = now + self.flight(packet, way);
-                arrived = arrive.max(arrived);
-                issuer.sent(self, now, arrive + self.back);
-            }
-        }
-        arrived
+        Issuer::default().leave(self, way, packets(0, len), 0.0, 0.0).arrive
     }
 
     /// From the arrival of a write's last packet to the end of a store barrier.

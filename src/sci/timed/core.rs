@@ -4,12 +4,12 @@
 
 use super::engine::TransferId;
 use super::helper::{self, Helped, Helper};
-use super::leave::{self, Left, Packets};
+use super::leave::{self, Packets};
 use super::links::{Burst, Links};
 use super::node::{Ring, Traffic, UnderWay};
 use crate::os::sys;
 use crate::sci::delayed::Waiting;
-use crate::sci::model::{Parameters, Route, Topology};
+use crate::sci::model::{Left, Parameters, Route, Topology};
 use crate::sci::{Adapter, NodeId};
 use crate::sync::{AtomicU64, Ordering, fence};
 use parking_lot::{Mutex, MutexGuard};

@@ -7,7 +7,7 @@
 
 use super::engine::Transfer;
 use super::links::Burst;
-use crate::sci::model::{Issuer, Packet, Parameters, Route};
+use crate::sci::model::{Issuer, Left, Packet, Parameters, Route};
 
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
@@ -17,13 +17,6 @@ const DMA_BURST: usize = 4 << 10;
 /// Packets of a store, in their order: (packet, how many in a row).
 pub(super) trait Packets: Iterator<Item = (Packet, usize)> + Clone {}
 impl<I: Iterator<Item = (Packet, usize)> + Clone> Packets for I {}
-
-/// When packets have left, and when the last of them arrives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
-    pub(super) last: f64,
-    pub(super) arrive: f64,
-}
 
 /// Bytes of a write that look at the links once: as many lines as may be under way. More would have to wait for the acknowledgement of
 /// the first, and so would add the links' delay to itself.
@@ -48,16 +41,7 @@ pub(super) fn packets(
     let count = |wanted: Packet| packets.clone().filter(|(packet, _)| *packet == wanted).map(|(_, n)| n).sum();
     let burst = Burst::of_write(count(Packet::Line), count(Packet::Piece));
     let waited = pass(burst, first(issuer, hardware, packets.clone(), ready));
-    let mut left = Left { last: ready, arrive: ready };
-    for (packet, count) in packets {
-        for _ in 0..count {
-            left.last = issuer.next(hardware, packet, left.last);
-            let there = left.last + hardware.flight(packet, way) + waited;
-            issuer.sent(hardware, left.last, there + hardware.back);
-            left.arrive = there.max(left.arrive);
-        }
-    }
-    left
+    issuer.leave(hardware, way, packets, ready, waited)
 }
 
 /// The next burst of a transfer leaves, as fast as the engine is, or as the links are.
