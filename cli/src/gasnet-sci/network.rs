@@ -7,6 +7,7 @@ use gasnet_sci::base::config::{AGENT_CONF, Config, Hosts, Network, Secure, Trans
 use gasnet_sci::boot::contact::address::Endpoint;
 use gasnet_sci::sci::far::ofi::has_rdma_hardware;
 use gasnet_sci::sci::far::seal;
+use gasnet_sci::sci::far::sisci::SisciLibrary;
 use std::ffi::CStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -59,6 +60,14 @@ fn choice(hosts: &Hosts, hardware: Option<&str>, libfabric: Option<&str>) -> (St
         (Transport::Tcp, _) if is_auto => ("tcp".into(), "there is no RDMA hardware".into()),
         (Transport::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
         (Transport::Udp, _) => ("udp".into(), "GASNET_SCI_NETWORK says so".into()),
+        (Transport::Sisci, _) if hosts.secure == Secure::Yes => (
+            "sisci".into(),
+            "GASNET_SCI_NETWORK says so, BUT IT CANNOT PROTECT (GASNET_SCI_SECURE): a job would not start".into(),
+        ),
+        (Transport::Sisci, _) => match SisciLibrary::get(hosts.libsisci.as_deref()) {
+            Ok(library) => ("sisci".into(), format!("GASNET_SCI_NETWORK says so; {}", library.describe())),
+            Err(why) => ("sisci".into(), format!("GASNET_SCI_NETWORK says so, BUT {why}: a job would not start")),
+        },
         (Transport::Ofi(provider), _) if hosts.secure == Secure::Yes => (
             ofi(provider),
             "GASNET_SCI_NETWORK says so, BUT IT CANNOT PROTECT (GASNET_SCI_SECURE): a job would not start".into(),
@@ -133,6 +142,10 @@ mod tests {
         assert_eq!(of(Network::Tcp, Some("device"), Some("lib")).0, "tcp");
         assert_eq!(of(Network::Ofi(Some("net".into())), None, Some("lib")).0, "ofi:net");
         assert!(of(Network::Ofi(None), None, None).1.contains("NOT FOUND"));
+        let nowhere =
+            Hosts { network: Network::Sisci, libsisci: Some("/nowhere/libsisci.so".into()), ..Hosts::default() };
+        let (network, why) = choice(&nowhere, None, None);
+        assert!(network == "sisci" && why.contains("/nowhere/libsisci.so") && why.contains("BUT"), "{why}");
         let secure =
             |network| choice(&Hosts { network, secure: Secure::Yes, ..Hosts::default() }, Some("device"), Some("lib"));
         assert_eq!(secure(Network::Auto).0, "tcp");

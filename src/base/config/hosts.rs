@@ -17,6 +17,8 @@ pub enum Network {
     Tcp,
     /// This library's own protocol over UDP.
     Udp,
+    /// A library of SISCI's.
+    Sisci,
     /// libfabric, with this provider or the one that suits best.
     Ofi(Option<String>),
 }
@@ -29,6 +31,8 @@ pub enum Transport<'a> {
     Tcp,
     /// UDP.
     Udp,
+    /// A library of SISCI's, or no job.
+    Sisci,
     /// libfabric with this provider, or no job.
     Ofi(Option<&'a str>),
     /// libfabric for this hardware, or TCP if libfabric does not work.
@@ -41,6 +45,7 @@ impl Network {
         match self {
             Network::Tcp => Transport::Tcp,
             Network::Udp => Transport::Udp,
+            Network::Sisci => Transport::Sisci,
             Network::Ofi(provider) => Transport::Ofi(provider.as_deref()),
             Network::Auto => hardware().map_or(Transport::Tcp, Transport::OfiElseTcp),
         }
@@ -52,6 +57,7 @@ impl Network {
             "auto" => Some(Network::Auto),
             "tcp" => Some(Network::Tcp),
             "udp" => Some(Network::Udp),
+            "sisci" => Some(Network::Sisci),
             "ofi" => Some(Network::Ofi(None)),
             other => other.strip_prefix("ofi:").filter(|p| !p.is_empty()).map(|p| Network::Ofi(Some(p.into()))),
         }
@@ -139,6 +145,10 @@ pub struct Hosts {
     pub agent_conf: Option<String>,
     /// The network between hosts.
     pub network: Network,
+    /// The file of a SISCI library, if the user names one.
+    pub libsisci: Option<String>,
+    /// Over SISCI: bytes from which on they go by DMA, if at all.
+    pub sisci_dma: Option<u32>,
     /// Whether what goes over it is protected.
     pub secure: Secure,
     /// The network interface for other hosts, by name or address.
@@ -200,6 +210,8 @@ impl Default for Hosts {
             tree: 64,
             agent_conf: None,
             network: Network::Auto,
+            libsisci: None,
+            sisci_dma: None,
             secure: Secure::No,
             interface: None,
             congestion: Congestion::Auto,

@@ -13,6 +13,7 @@ use crate::job::limits;
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
 use crate::sci::far::seal;
+use crate::sci::far::sisci::{SisciWire, Wishes};
 use crate::sci::far::tcp::Tcp;
 use crate::sci::far::udp::Udp;
 use crate::sci::far::udp::mode::Mode;
@@ -23,7 +24,7 @@ use crate::sci::{Adapter, IS_TIMED, JobAdapter};
 use std::time::Duration;
 
 /// The key of a node's address: the first letter of its wire's name, by which nodes see that they use different wires (t: tcp, u: udp,
-/// s: seed-udp, o: ofi; a new wire needs another letter), one byte of length, then as many bytes, then zeros. The highest bits of the letter and
+/// s: seed-udp, o: ofi, i: sisci; a new wire needs another letter), one byte of length, then as many bytes, then zeros. The highest bits of the letter and
 /// of the length are the lower and the higher one of the node's [`wish`].
 const WIRE: Key = Key::new("wire");
 /// The letters of wires whose addresses are cards.
@@ -50,6 +51,7 @@ fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Res
     let wire = match transport {
         Transport::Tcp => tcp(config, me, nodes, secret)?,
         Transport::Udp => udp(config, me, nodes, secret)?,
+        Transport::Sisci => sisci(config, me, nodes, secret)?,
         Transport::Ofi(provider) => {
             let wire = OfiWire::open(provider, secret, me, nodes).map_err(no_network)?;
             Box::new(wire) as Box<dyn Wire>
@@ -100,6 +102,25 @@ fn udp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
     Ok(Box::new(udp.with_times(silence, contact).with_faults(hosts.udp_faults)))
 }
 
+fn sisci(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
+    let hosts = &config.hosts;
+    let contact = Duration::from_secs_f64(hosts.start_timeout);
+    let wishes = Wishes { library: hosts.libsisci.as_deref(), dma_from: hosts.sisci_dma.map(|n| n as usize), contact };
+    let wire = SisciWire::open(&wishes, secret, me, nodes).map_err(no_network)?;
+    if me == 0 && config.verbose_env {
+        log::advise(&wire.says());
+    }
+    Ok(Box::new(wire))
+}
+
+/// The letter of a wire's name, see [`WIRE`].
+fn letter(name: &str) -> u8 {
+    match name {
+        "sisci" => b'i', // its first one is that of seed-udp
+        name => name.as_bytes()[0],
+    }
+}
+
 /// What a node wants of GASNET_SCI_SECURE, as it goes through the exchange: a value of the setting, and of `auto` whether the processor has
 /// instructions for it.
 fn wish(secure: Secure, is_fast: bool) -> u8 {
@@ -129,9 +150,9 @@ pub(super) fn meet(far: &Far, boot: &dyn Bootstrap, config: &Config) -> Result<(
     let name = far.wire().name();
     let mut card = [0; 2 + ADDRESS];
     let wish = wish(config.hosts.secure, seal::is_fast());
-    card[..2].copy_from_slice(&[name.as_bytes()[0] | wish << 7, address.len() as u8 | wish >> 1 << 7]);
+    card[..2].copy_from_slice(&[letter(&name) | wish << 7, address.len() as u8 | wish >> 1 << 7]);
     card[2..2 + address.len()].copy_from_slice(&address);
-    let own = name.as_bytes()[0];
+    let own = letter(&name);
     boot.put(WIRE, &card)?;
     boot.fence()?;
     let of = |node| {

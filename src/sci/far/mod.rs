@@ -12,7 +12,7 @@
 //! | `quiet` | when polls look at a quiet network |
 //! | `held` | what a poll keeps back until its end |
 //! | `seal` | keys, and the seal of what is protected |
-//! | `wire` | what carries frames and bytes; `tcp`, `udp`, `ofi`, in tests `memory` |
+//! | `wire` | what carries frames and bytes; `tcp`, `udp`, `sisci`, `ofi`, in tests `memory` |
 //! | `thread` | serves the network while the client computes or blocks |
 //!
 //! Rules:
@@ -38,6 +38,7 @@ mod quiet;
 pub mod record;
 pub mod remote;
 pub mod seal;
+pub mod sisci;
 pub mod tcp;
 #[cfg(all(test, not(loom)))]
 mod tests;

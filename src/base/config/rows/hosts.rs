@@ -56,9 +56,18 @@ pub(super) const VARS: &[Var] = &[
       each group reaches the others of the group",
     "an integer, 1 or more", |c, v| put(&mut c.hosts.tree, parse::integer(v, 1, u32::MAX.into())) },
     row! { "GASNET_SCI_NETWORK", "auto",
-    "network between hosts: tcp; udp; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; auto: ofi where there \
-      is RDMA hardware, else tcp",
-    "auto, tcp, udp, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
+    "network between hosts: tcp; udp; sisci, by a SISCI library; ofi, libfabric with the provider that suits best, or ofi:PROVIDER; \
+      auto: ofi where there is RDMA hardware, else tcp",
+    "auto, tcp, udp, sisci, ofi, or ofi: and a libfabric provider", |c, v| put(&mut c.hosts.network, Network::parse(v)) },
+    row! { "GASNET_SCI_LIBSISCI", "libsisci.so, or /opt/DIS/lib64/libsisci.so",
+    "the file of the library for GASNET_SCI_NETWORK=sisci",
+    "a file name", |c, v| (!v.trim().is_empty()).then(|| c.hosts.libsisci = Some(v.trim().into())) },
+    row! { "GASNET_SCI_SISCI_DMA", "never",
+    "over SISCI: pieces of so many bytes or more, 32 KiB at most, go by the adapter's DMA; if it says that it takes whole cache lines, and \
+      never less than it suggests",
+    "never, or an integer from 0 to 65536", |c, v| {
+        put(&mut c.hosts.sisci_dma, match v.trim() { "never" => Some(None), v => parse::integer(v, 0, 65536).map(Some) })
+    } },
     row! { "GASNET_SCI_SECURE", "no",
     "between hosts over tcp and udp: yes, all that goes is encrypted and authenticated; auto, that if all nodes have processors with \
       instructions for it, and the hosts are different machines",

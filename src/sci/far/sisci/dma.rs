@@ -1,0 +1,141 @@
+//! Records that an engine of the card brings to a peer, from memory that it reads, while the processor does something else.
+//!
+//! The record is copied into that memory, so its source is free at once, and lies as the engine wants it. One is on its way at a time.
+//!
+//! Must not know: rings.
+
+#![allow(unsafe_code)] // calls of the library, memory of clients
+
+use super::adapter::{ADAPTER, Remote, Segment, Verdict};
+use super::layout::{HEAD_BYTES, Head, LINE};
+use super::library::{Code, DMA_DONE, DMA_POSTED, Handle, Library};
+use std::ptr;
+
+/// How often a transfer that has failed is started again, as long as the peer is there.
+const TRIES: u32 = 16;
+
+/// A transfer that is not complete.
+struct Flight {
+    /// Bytes of the record, and where they go.
+    len: usize,
+    place: usize,
+    /// Bytes of the ring that are announced then.
+    size: usize,
+    tries: u32,
+}
+
+pub struct Dma {
+    library: &'static Library,
+    queue: Handle,
+    flight: Option<Flight>,
+    stage: Segment,
+    /// Bytes of the record that lies there.
+    filled: usize,
+}
+
+// SAFETY: the library's calls may come from any thread.
+unsafe impl Send for Dma {}
+
+/// The number of bytes from which on the library wants DMA, if there is an engine that can take whole lines; `least` if it says nothing.
+pub fn threshold(library: &Library, least: usize) -> Option<usize> {
+    let aligned = ["SCI_Q_ADAPTER_DMA_SIZE_ALIGNMENT", "SCI_Q_ADAPTER_DMA_OFFSET_ALIGNMENT"];
+    let fits =
+        |name: &&str| library.ask(ADAPTER, name).is_some_and(|need| need > 0 && LINE.is_multiple_of(need as usize));
+    let suggested = library.ask(ADAPTER, "SCI_Q_ADAPTER_SUGGESTED_MIN_DMA_SIZE").unwrap_or(0) as usize;
+    aligned.iter().all(fits).then_some(suggested.max(least))
+}
+
+impl Dma {
+    /// An engine for records of up to `most` bytes. `None`: there is none.
+    pub fn new(library: &'static Library, most: usize) -> Option<Dma> {
+        let stage = Segment::private(library, most).ok()?;
+        let mut queue = ptr::null_mut();
+        let create = |error: *mut Code| {
+            // SAFETY: an open descriptor, and places for the results.
+            unsafe { (library.calls.create_queue)(stage.owner(), &raw mut queue, ADAPTER, 1, 0, error) };
+        };
+        library.call("SCICreateDMAQueue", create).ok()?;
+        Some(Dma { library, queue, flight: None, stage, filled: 0 })
+    }
+
+    pub fn is_flying(&self) -> bool {
+        self.flight.is_some()
+    }
+
+    /// Bytes of the ring that are on their way.
+    pub fn flying(&self) -> usize {
+        self.flight.as_ref().map_or(0, |flight| flight.size)
+    }
+
+    /// Takes a record.
+    ///
+    /// # Safety
+    /// As many bytes as `head` says are readable at `from`.
+    pub unsafe fn take(&mut self, head: &Head, from: *const u8) {
+        self.filled = head.size();
+        let (to, first) = (self.stage.bytes(0, self.filled), head.bytes());
+        // SAFETY: the stage is as long, and this thread has it alone: no transfer is on its way.
+        unsafe { first.as_ptr().copy_to_nonoverlapping(to, HEAD_BYTES) };
+        // SAFETY: as above, and the caller's promise.
+        unsafe { from.copy_to_nonoverlapping(to.wrapping_add(HEAD_BYTES), head.len) };
+    }
+
+    /// Starts its way to `place`. `size` bytes of the ring are announced when it is there.
+    pub fn start(&mut self, remote: &Remote, place: usize, size: usize) {
+        self.flight = Some(Flight { len: self.filled, place, size, tries: 0 });
+        self.again(remote);
+    }
+
+    fn again(&mut self, remote: &Remote) {
+        let Some(flight) = &mut self.flight else { return };
+        flight.tries += 1;
+        let (start, none) = (self.library.calls.start_dma, ptr::null_mut());
+        // SAFETY: a queue that is not at work, two segments, and no callback. What fails is found by the state.
+        unsafe {
+            start(
+                self.queue,
+                self.stage.handle,
+                remote.handle,
+                0,
+                flight.len,
+                flight.place,
+                none,
+                none,
+                0,
+                &mut Code::default(),
+            );
+        }
+    }
+
+    /// `None`: it is not there yet. Else the bytes that can be announced, or why it will never be there.
+    pub fn landed(&mut self, remote: &Remote) -> Option<Result<usize, String>> {
+        let tries = self.flight.as_ref()?.tries;
+        // SAFETY: a queue.
+        match unsafe { (self.library.calls.dma_state)(self.queue) } {
+            DMA_POSTED => return None,
+            DMA_DONE => return self.flight.take().map(|flight| Ok(flight.size)),
+            _ => {}
+        }
+        match remote.confirm(|_| Ok(())) {
+            Verdict::Gone(why) => {
+                self.flight = None;
+                Some(Err(why))
+            }
+            _ if tries < TRIES => {
+                self.again(remote);
+                None
+            }
+            _ => {
+                self.flight = None;
+                Some(Err("DMA to it fails".into()))
+            }
+        }
+    }
+}
+
+impl Drop for Dma {
+    fn drop(&mut self) {
+        // SAFETY: a queue, used for the last time. One that is at work stays: so does its memory.
+        unsafe { (self.library.calls.remove_queue)(self.queue, 0, &mut Code::default()) };
+    }
+}

@@ -1,0 +1,164 @@
+//! What comes from one peer: the records of its ring here, each checked before it is believed.
+//!
+//! Must not know: how this node sends.
+
+#![allow(unsafe_code)] // shared memory, memory of clients
+
+use super::super::wire::{Lost, Sink};
+use super::layout::{CUT, FRAME, HEAD_BYTES, Head, Kind, LINE, Word};
+use super::outlet::{Ground, Outlet};
+use crate::sync::Ordering;
+use parking_lot::Mutex;
+
+/// See the head of this file.
+#[derive(Default)]
+pub struct Inlet {
+    /// Bytes that were taken out of the ring, and of these how many the peer knows of.
+    taken: u64,
+    told: u64,
+    /// The peer must know soon.
+    must_tell: bool,
+    /// It has shown its token.
+    is_known: bool,
+    /// It was told to the sink that the peer is lost or has left.
+    pub is_over: bool,
+}
+
+impl Inlet {
+    /// Where the peer's ring ends now.
+    fn head(ground: &Ground, peer: u32) -> u64 {
+        // ORDERING: Acquire ↔ the Release with which the peer stores it: the records before it are there.
+        ground.own.word(ground.layout.word(peer, Word::Head)).load(Ordering::Acquire)
+    }
+
+    /// Something has come that was not taken.
+    pub fn has_some(&self, ground: &Ground, peer: u32) -> bool {
+        !self.is_over && Inlet::head(ground, peer) != self.taken
+    }
+
+    /// Takes what has come, half a ring at most, and tells the peer where that is due. True if anything came. The error says why
+    /// the link must end. `token` is the peer's.
+    pub fn receive(
+        &mut self,
+        ground: &Ground,
+        peer: u32,
+        token: u64,
+        outlet: &Mutex<Outlet>,
+        frame: &mut Vec<u8>,
+        sink: &dyn Sink,
+    ) -> Result<bool, Lost> {
+        let (end, ring) = (Inlet::head(ground, peer), ground.layout.ring as u64);
+        if end == self.taken && !self.must_tell {
+            return Ok(false);
+        }
+        if end == CUT {
+            return Err(Lost("the peer has ended the link".into()));
+        }
+        let wrong = |what: String| Lost(format!("node {peer} sent {what}"));
+        if end < self.taken || end - self.taken > ring || !end.is_multiple_of(LINE as u64) {
+            return Err(wrong(format!("{end} bytes, of which {} were taken", self.taken)));
+        }
+        let first = self.taken;
+        while self.taken < end && self.taken - first < ring / 2 {
+            let (place, left) = ground.layout.place(peer, self.taken);
+            let head = self.head_at(ground, place).ok_or_else(|| wrong("a record of no kind".into()))?;
+            let (size, skips) = (head.size(), head.kind == Kind::Skip);
+            if size as u64 > end - self.taken || size > left || (skips && size != left) {
+                return Err(wrong(format!("a record of {} bytes where {left} are left", head.len)));
+            }
+            let is_shown = head.kind == Kind::Hello && head.number == token;
+            if !self.is_known && !is_shown {
+                return Err(wrong("no token of this job".into()));
+            }
+            if !skips {
+                let bytes = ground.own.bytes(place + HEAD_BYTES, head.len).cast_const();
+                self.take(ground, peer, head, bytes, outlet, frame, sink).ok_or_else(|| wrong(format!("{head:?}")))?;
+            }
+            self.taken += size as u64;
+        }
+        self.must_tell |= self.taken - self.told >= ring / 4;
+        if self.must_tell {
+            let mut outlet = outlet.lock();
+            if outlet.is_up(ground)? {
+                outlet.tell(ground, Word::Credit, self.taken);
+                self.told = self.taken;
+                self.must_tell = false;
+            }
+        }
+        Ok(self.taken != first)
+    }
+
+    fn head_at(&self, ground: &Ground, place: usize) -> Option<Head> {
+        let mut bytes = [0; HEAD_BYTES];
+        for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
+            // Relaxed: HEAD was loaded with Acquire.
+            word.copy_from_slice(&ground.own.word(place + 8 * i).load(Ordering::Relaxed).to_ne_bytes());
+        }
+        Head::read(bytes)
+    }
+
+    /// Does what a record says. `None`: no node of ours sends it.
+    #[allow(clippy::too_many_arguments)] // all that it needs, once
+    fn take(
+        &mut self,
+        ground: &Ground,
+        peer: u32,
+        head: Head,
+        bytes: *const u8,
+        outlet: &Mutex<Outlet>,
+        frame: &mut Vec<u8>,
+        sink: &dyn Sink,
+    ) -> Option<()> {
+        match head.kind {
+            Kind::Hello => {
+                if std::mem::replace(&mut self.is_known, true) {
+                    return None;
+                }
+                outlet.lock().was_heard();
+            }
+            Kind::Frame => {
+                if !(1..=FRAME).contains(&head.len) {
+                    return None;
+                }
+                frame.resize(head.len, 0);
+                // A copy: what lies in the ring may change while it is looked at.
+                // SAFETY: the ring has these bytes, and the vector has room.
+                unsafe { bytes.copy_to_nonoverlapping(frame.as_mut_ptr(), head.len) };
+                sink.frame(peer, frame);
+            }
+            Kind::Write | Kind::WriteAndTell => {
+                let to = sink.place(peer, head.number, head.len, true)?;
+                // SAFETY: the sink allows the target, and the ring has these bytes.
+                unsafe { bytes.copy_to_nonoverlapping(to, head.len) };
+                sink.written(head.number);
+                self.must_tell |= head.kind == Kind::WriteAndTell;
+            }
+            Kind::Read => {
+                if head.len != 8 {
+                    return None;
+                }
+                let mut len = [0; 8];
+                // SAFETY: the ring has these bytes.
+                unsafe { bytes.copy_to_nonoverlapping(len.as_mut_ptr(), len.len()) };
+                let len = usize::try_from(u64::from_le_bytes(len)).ok()?;
+                let from = sink.place(peer, head.number, len, false)?;
+                if !outlet.lock().answer(ground, from, len) {
+                    return None;
+                }
+            }
+            Kind::Answer => {
+                // SAFETY: the ring has these bytes.
+                if !unsafe { outlet.lock().take_answer(bytes, head.len) } {
+                    return None;
+                }
+            }
+            Kind::Bye => {
+                outlet.lock().has_left();
+                self.is_over = true;
+                sink.left(peer);
+            }
+            Kind::Skip => {}
+        }
+        Some(())
+    }
+}

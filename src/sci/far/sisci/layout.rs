@@ -1,0 +1,227 @@
+//! What lies where in a node's segment, what a record of a ring begins with, and what peers must know of a node.
+//!
+//! A node's segment has a slot for each node, itself too. A slot has three words, each in a line of its own, which that node stores: HEAD, how
+//! many bytes it has put into its ring here; CREDIT, how many it has taken out of the ring that this node fills at its side; AWAKE. Behind all
+//! words lie the rings. A ring holds records: two words, then bytes, up to a whole line. No record goes around the end of a ring.
+//!
+//! Must not know: the library.
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+/// Bytes of a line: what cards send as one packet. Records begin at lines.
+pub const LINE: usize = 64;
+/// Bytes of a page: where rings begin.
+const PAGE: usize = 4096;
+/// Bytes in front of a record's own.
+pub const HEAD_BYTES: usize = 16;
+/// The most bytes of a frame.
+pub const FRAME: usize = 8192;
+
+/// A word of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Bytes that were put into the ring; `CUT`: the link has ended.
+    Head = 0,
+    /// Bytes that were taken out of the other side's ring.
+    Credit = 1,
+    /// 1: the node that stores it polls. 0: it sleeps perhaps, or has never come so far.
+    Awake = 2,
+}
+
+/// All of them.
+pub const WORDS: [Word; 3] = [Word::Head, Word::Credit, Word::Awake];
+/// A HEAD that ends the link.
+pub const CUT: u64 = u64::MAX;
+
+/// The measures of a segment. All nodes of a job have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub nodes: u32,
+    /// Bytes of each ring: a power of two.
+    pub ring: usize,
+}
+
+/// Rings of a node have so many bytes together, unless they would be shorter than `SHORTEST` or longer than `LONGEST`.
+const RINGS: usize = 16 << 20;
+const SHORTEST: usize = 64 << 10;
+const LONGEST: usize = 512 << 10;
+
+impl Layout {
+    pub fn of(nodes: u32) -> Layout {
+        let share = (RINGS / nodes.max(1) as usize).max(1);
+        Layout { nodes, ring: (1 << share.ilog2()).clamp(SHORTEST, LONGEST) }
+    }
+
+    /// Bytes of the whole segment.
+    pub fn len(&self) -> usize {
+        self.rings() + self.nodes as usize * self.ring
+    }
+
+    fn rings(&self) -> usize {
+        (self.nodes as usize * WORDS.len() * LINE).next_multiple_of(PAGE)
+    }
+
+    /// Where a word of a node's slot is.
+    pub fn word(&self, node: u32, word: Word) -> usize {
+        (node as usize * WORDS.len() + word as usize) * LINE
+    }
+
+    /// Where byte `position` of all that goes through a node's ring is, and how many bytes follow it before the ring's end.
+    pub fn place(&self, node: u32, position: u64) -> (usize, usize) {
+        let at = (position & (self.ring as u64 - 1)) as usize;
+        (self.rings() + node as usize * self.ring + at, self.ring - at)
+    }
+}
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The first of all: the sender's token.
+    Hello = 1,
+    Frame,
+    /// Bytes for the receiver's memory; the number says where.
+    Write,
+    /// As Write. Somebody waits for the credit behind it.
+    WriteAndTell,
+    /// The receiver shall send so many bytes of its memory as its 8 bytes say, from the number on.
+    Read,
+    /// Bytes of the first read that is not complete.
+    Answer,
+    /// No more comes. The node leaves the job.
+    Bye,
+    /// Nothing up to the ring's end.
+    Skip,
+}
+
+/// All of them.
+const KINDS: [Kind; 8] =
+    [Kind::Hello, Kind::Frame, Kind::Write, Kind::WriteAndTell, Kind::Read, Kind::Answer, Kind::Bye, Kind::Skip];
+
+/// What a record begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub kind: Kind,
+    /// Bytes behind it; of Skip, those of the ring that are left.
+    pub len: usize,
+    pub number: u64,
+}
+
+impl Head {
+    pub fn bytes(&self) -> [u8; HEAD_BYTES] {
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[..8].copy_from_slice(&((self.len as u64) << 8 | self.kind as u64).to_le_bytes());
+        bytes[8..].copy_from_slice(&self.number.to_le_bytes());
+        bytes
+    }
+
+    /// None: no record begins so.
+    pub fn read(bytes: [u8; HEAD_BYTES]) -> Option<Head> {
+        let (first, second) = bytes.split_first_chunk::<8>()?;
+        let first = u64::from_le_bytes(*first);
+        let kind = *KINDS.get(usize::from(first as u8).checked_sub(1)?)?;
+        Some(Head { kind, len: usize::try_from(first >> 8).ok()?, number: u64::from_le_bytes(*second.first_chunk()?) })
+    }
+
+    /// Bytes of the ring that the record takes.
+    pub fn size(&self) -> usize {
+        match self.kind {
+            Kind::Skip => self.len,
+            _ => (HEAD_BYTES + self.len).next_multiple_of(LINE),
+        }
+    }
+}
+
+/// What addresses of this wire begin with: the version of all that stands here.
+const VERSION: u8 = 1;
+
+/// What peers must know to reach a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub node: u32,
+    pub segment: u32,
+    pub interrupt: u32,
+    pub layout: Layout,
+}
+
+impl Address {
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        for number in [self.node, self.segment, self.interrupt, self.layout.nodes, self.layout.ring as u32] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The address of a node whose segment looks like this one's. The error says why it is none.
+    pub fn read(bytes: &[u8], layout: Layout) -> Result<Address, String> {
+        let (version, rest) = bytes.split_first().ok_or("its address is empty")?;
+        if *version != VERSION {
+            return Err(format!("it uses version {version} of this network, this node {VERSION}"));
+        }
+        let (numbers, []) = rest.as_chunks::<4>() else { return Err("its address is cut off".into()) };
+        let &[node, segment, interrupt, nodes, ring] =
+            numbers.iter().map(|four| u32::from_le_bytes(*four)).collect::<Vec<_>>().as_slice()
+        else {
+            return Err("its address has another length".into());
+        };
+        if (nodes, ring as usize) != (layout.nodes, layout.ring) {
+            return Err("its segment has other measures".into());
+        }
+        Ok(Address { node, segment, interrupt, layout })
+    }
+}
+
+/// What node `from` says first to node `to`: only nodes of the job can.
+pub fn token(secret: &[u8; 16], from: u32, to: u32) -> u64 {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
+    mac.update(b"gasnet-sci sisci token 1");
+    mac.update(&from.to_le_bytes());
+    mac.update(&to.to_le_bytes());
+    let code = mac.finalize().into_bytes();
+    u64::from_le_bytes(*code.first_chunk().expect("32 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_rings_lie_apart() {
+        for nodes in [1, 2, 3, 64, 300, 70_000] {
+            let layout = Layout::of(nodes);
+            assert!(layout.ring.is_power_of_two() && layout.ring / 4 >= FRAME + LINE);
+            let last = layout.word(nodes - 1, Word::Awake) + LINE;
+            assert!(last <= layout.place(0, 0).0);
+            let (end, left) = layout.place(nodes - 1, layout.ring as u64 - 64);
+            assert_eq!((end + left, left), (layout.len(), 64));
+            assert_eq!(layout.place(0, 3 * layout.ring as u64 + 128), layout.place(0, 128));
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for kind in KINDS {
+            let head = Head { kind, len: 70_000, number: u64::MAX - 3 };
+            assert_eq!(Head::read(head.bytes()), Some(head));
+        }
+        assert_eq!(Head::read([0; 16]), None);
+        assert_eq!(Head::read([9; 16]), None);
+        let layout = Layout::of(3);
+        let address = Address { node: 8, segment: u32::MAX, interrupt: 7, layout };
+        let bytes = address.write();
+        assert_eq!(Address::read(&bytes, layout), Ok(address));
+        assert!(Address::read(&bytes, Layout::of(4)).is_err());
+        for i in 0..bytes.len() {
+            assert!(Address::read(&bytes[..i], layout).is_err(), "{i} bytes");
+        }
+    }
+
+    #[test]
+    fn tokens_differ_by_sender_receiver_and_job() {
+        let all = [token(&[1; 16], 0, 1), token(&[1; 16], 1, 0), token(&[1; 16], 0, 2), token(&[2; 16], 0, 1)];
+        for (i, one) in all.iter().enumerate() {
+            assert!(!all[..i].contains(one));
+        }
+    }
+}

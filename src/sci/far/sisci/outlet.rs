@@ -1,0 +1,458 @@
+//! What goes to one peer: records into its ring, and the words that it looks at.
+//!
+//! A record is stored, confirmed, and only then announced by the word HEAD. So whatever has not arrived can be stored again, and the peer never
+//! sees half of it. A word may be stored again at any time.
+//!
+//! Invariant: the caller holds the lock of this peer, and no sink is called under it.
+//! Must not know: what the peer sends.
+
+#![allow(unsafe_code)] // memory of clients
+
+use super::super::wire::Lost;
+use super::adapter::{Remote, Segment, Verdict};
+use super::dma::Dma;
+use super::layout::{Address, CUT, HEAD_BYTES, Head, Kind, LINE, Layout, WORDS, Word};
+use super::library::Library;
+use super::parts::{STAGE, Stage, parts};
+use super::transfer::{Call, PIECE, Reading, Task};
+use crate::sync::{AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Between two tries to make a link.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How things stand with the peer.
+pub enum Link {
+    /// Nothing was sent yet; since when it is tried, and when the next try is.
+    None(Option<(Instant, Instant)>),
+    Up(Remote),
+    /// The library says that it is gone. Perhaps it has left: that stands in what it sent last.
+    Gone(String),
+    Lost(Lost),
+    /// In good order. What is sent to it goes nowhere.
+    Left,
+}
+
+/// What is the same for all peers.
+pub struct Ground {
+    pub library: &'static Library,
+    pub me: u32,
+    /// This node's number as the library has it.
+    pub node: u32,
+    pub layout: Layout,
+    pub own: Segment,
+    /// What peers must know of this node: 1 if it polls.
+    pub awake: AtomicU64,
+    /// For how long links are tried.
+    pub contact: Duration,
+    /// Bytes of a record from which on it goes by DMA.
+    pub dma_from: Option<usize>,
+}
+
+/// See the head of this file.
+pub struct Outlet {
+    peer: u32,
+    address: Option<Address>,
+    token: u64,
+    pub link: Link,
+    is_heard: bool,
+    has_said_bye: bool,
+    /// Bytes that the peer knows of, and of these how many it has taken.
+    sent: u64,
+    taken: u64,
+    /// The words of this node at the peer, as they must be, and where they are.
+    words: [u64; WORDS.len()],
+    at: [usize; WORDS.len()],
+    /// Some may be otherwise there.
+    is_stale: bool,
+    stage: Box<Stage>,
+    pub tasks: VecDeque<Task>,
+    pub kept: Vec<(Call, usize)>,
+    /// Who waits until so many bytes are taken.
+    pub awaited: VecDeque<(u64, &'static AtomicU64)>,
+    pub reads: VecDeque<Reading>,
+    dma: Option<Dma>,
+    /// By how much this node is busy with the peer, as it was counted last.
+    weight: u64,
+}
+
+// SAFETY: the memory that it names belongs to no thread.
+unsafe impl Send for Outlet {}
+
+impl Outlet {
+    pub fn new(ground: &Ground, peer: u32, token: u64) -> Outlet {
+        Outlet {
+            peer,
+            address: None,
+            token,
+            link: Link::None(None),
+            is_heard: false,
+            has_said_bye: false,
+            sent: 0,
+            taken: 0,
+            words: [0; WORDS.len()],
+            at: WORDS.map(|word| ground.layout.word(ground.me, word)),
+            is_stale: false,
+            stage: Box::new(Stage([0; STAGE])),
+            tasks: VecDeque::new(),
+            kept: Vec::new(),
+            awaited: VecDeque::new(),
+            reads: VecDeque::new(),
+            dma: None,
+            weight: 0,
+        }
+    }
+
+    pub fn set_address(&mut self, address: Address) {
+        self.address = Some(address);
+    }
+
+    /// How many things wait that only calls can move; since the last call, too: then the difference is to be added.
+    pub fn weigh(&mut self) -> u64 {
+        let is_flying = self.dma.as_ref().is_some_and(Dma::is_flying);
+        let things = [
+            self.tasks.len(),
+            self.awaited.len(),
+            self.reads.len(),
+            usize::from(self.is_stale),
+            usize::from(is_flying),
+        ];
+        let now = things.iter().sum::<usize>() as u64;
+        now.wrapping_sub(std::mem::replace(&mut self.weight, now))
+    }
+
+    /// Something of it can move.
+    pub fn is_busy(&self) -> bool {
+        self.weight > 0
+    }
+
+    /// Bytes of writes and answers wait here.
+    fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty() || self.is_stale || self.dma.as_ref().is_some_and(Dma::is_flying)
+    }
+
+    /// The link is there: made now, if it was not.
+    pub fn is_up(&mut self, ground: &Ground) -> Result<bool, Lost> {
+        match &mut self.link {
+            Link::Up(_) => Ok(true),
+            Link::Lost(lost) => Err(lost.clone()),
+            Link::Gone(_) | Link::Left => Ok(false),
+            Link::None(tries) => {
+                let Some(address) = self.address else {
+                    return Err(Lost(format!("node {} has no address on this network", self.peer)));
+                };
+                let now = Instant::now();
+                if tries.is_some_and(|(_, next)| now < next) {
+                    return Ok(false);
+                }
+                let len = ground.layout.len();
+                match Remote::connect(ground.library, address.node, address.segment, address.interrupt, len) {
+                    Ok(remote) => {
+                        self.link = Link::Up(remote);
+                        self.words[Word::Awake as usize] = ground.awake.load(Ordering::Relaxed); // Relaxed: a hint
+                        self.is_stale = true; // what was to be stored before there was a link
+                        let hello = Head { kind: Kind::Hello, len: 0, number: self.token };
+                        // SAFETY: no bytes.
+                        unsafe { self.put(ground, hello, std::ptr::null()) }
+                    }
+                    Err(why) => {
+                        let (since, _) = *tries.get_or_insert((now, now));
+                        *tries = Some((since, Instant::now() + PAUSE));
+                        if since.elapsed() < ground.contact {
+                            return Ok(false);
+                        }
+                        let Address { node, segment, .. } = address;
+                        Err(self.lose(Lost(format!("no way to segment {segment:#x} of SCI node {node}: {why}"))))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The peer is lost. The first reason counts.
+    pub fn lose(&mut self, why: Lost) -> Lost {
+        if let Link::Lost(lost) = &self.link {
+            return lost.clone();
+        }
+        if let Link::Up(remote) = &self.link {
+            let head = self.at[Word::Head as usize];
+            // It shall not wait for what never comes. If it is gone it does not matter.
+            let _ = remote.confirm(|remote| {
+                remote.store(head, CUT);
+                Ok(())
+            });
+            remote.ring();
+        }
+        self.link = Link::Lost(why.clone());
+        self.forget();
+        why
+    }
+
+    /// The peer has left: nobody waits for it any more.
+    pub fn has_left(&mut self) {
+        self.link = Link::Left;
+        let reads = self.reads.drain(..).map(|reading| reading.done);
+        let tasks = self.tasks.drain(..).filter_map(|task| task.done);
+        let all: Vec<_> = self.awaited.drain(..).map(|(_, done)| done).chain(reads).chain(tasks).collect();
+        all.into_iter().for_each(raise);
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.tasks.clear();
+        self.kept.clear();
+        self.awaited.clear();
+        self.reads.clear();
+        self.is_stale = false;
+        self.dma = None;
+    }
+
+    /// What has become of stores. True: they are there.
+    fn judge(&mut self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Arrived => true,
+            Verdict::Unknown => false,
+            Verdict::Gone(why) => {
+                self.link = Link::Gone(why);
+                false
+            }
+        }
+    }
+
+    /// Sees to it that all words are at the peer as they must be.
+    fn settle(&mut self) -> bool {
+        if !self.is_stale {
+            return true;
+        }
+        let Link::Up(remote) = &self.link else { return false };
+        let verdict = remote.confirm(|remote| {
+            self.at.iter().zip(self.words).for_each(|(at, value)| remote.store(*at, value));
+            Ok(())
+        });
+        self.is_stale = verdict == Verdict::Unknown;
+        self.judge(verdict)
+    }
+
+    /// Gives the peer a word, and wakes it if it sleeps.
+    pub fn tell(&mut self, ground: &Ground, word: Word, value: u64) {
+        let i = word as usize;
+        self.words[i] = value;
+        let Link::Up(remote) = &self.link else {
+            self.is_stale = true; // said when there is a link
+            return;
+        };
+        let verdict = remote.confirm(|remote| {
+            remote.store(self.at[i], value);
+            Ok(())
+        });
+        // ORDERING: relaxed: over cards no order of this load and that store can be had, so sleeps are short. `confirm` has a fence.
+        if word != Word::Awake
+            && ground.own.word(ground.layout.word(self.peer, Word::Awake)).load(Ordering::Relaxed) == 0
+        {
+            remote.ring();
+        }
+        self.is_stale |= verdict == Verdict::Unknown;
+        self.judge(verdict);
+    }
+
+    /// Looks how much the peer has taken. True if that is more than before.
+    fn look(&mut self, ground: &Ground) -> bool {
+        // ORDERING: Acquire ↔ the Release with which the peer stores it: its ring is free so far, and writes are in place.
+        let taken = ground.own.word(ground.layout.word(self.peer, Word::Credit)).load(Ordering::Acquire);
+        if taken == self.taken {
+            return false;
+        }
+        if taken < self.taken || taken > self.sent {
+            self.lose(Lost(format!("node {} has taken {taken} bytes, and {} were sent", self.peer, self.sent)));
+            return true;
+        }
+        self.taken = taken;
+        let count = self.awaited.iter().take_while(|(position, _)| *position <= taken).count();
+        self.awaited.drain(..count).for_each(|(_, done)| raise(done));
+        true
+    }
+
+    /// Puts a record into the ring. False: not now.
+    ///
+    /// # Safety
+    /// As many bytes as `head` says are readable at `from`, until this returns.
+    pub unsafe fn put(&mut self, ground: &Ground, head: Head, from: *const u8) -> Result<bool, Lost> {
+        if !self.settle() || self.dma.as_ref().is_some_and(Dma::is_flying) {
+            return Ok(false);
+        }
+        let (size, ring) = (head.size(), ground.layout.ring);
+        let (mut place, left) = ground.layout.place(ground.me, self.sent);
+        let skipped = if size > left { left } else { 0 };
+        let is_full = |outlet: &Outlet| (outlet.sent - outlet.taken) as usize + skipped + size > ring;
+        if is_full(self) {
+            self.look(ground);
+        }
+        if is_full(self) {
+            return match &self.link {
+                Link::Lost(lost) => Err(lost.clone()),
+                _ => Ok(false),
+            };
+        }
+        let Link::Up(remote) = &self.link else { return Ok(false) };
+        if skipped > 0 {
+            let skip = Head { kind: Kind::Skip, len: skipped, number: 0 };
+            self.stage.0[..HEAD_BYTES].copy_from_slice(&skip.bytes());
+            let (stage, at) = (self.stage.0.as_ptr(), place);
+            // SAFETY: a line of the stage.
+            let verdict = remote.confirm(|remote| unsafe { remote.copy(stage, at, LINE) });
+            if !self.judge(verdict) {
+                return Ok(false);
+            }
+            place -= ring - left;
+        }
+        let goes_by_dma = ground.dma_from.is_some_and(|least| size >= least);
+        if goes_by_dma && self.ready_dma(ground) {
+            // SAFETY: the caller's promise.
+            unsafe { self.fly(head, from, place, skipped + size) };
+            return Ok(true);
+        }
+        // SAFETY: the caller's promise.
+        let verdict = unsafe { self.store(head, from, place) };
+        if !self.judge(verdict) {
+            return Ok(false);
+        }
+        self.sent += (skipped + size) as u64;
+        self.tell(ground, Word::Head, self.sent);
+        Ok(true)
+    }
+
+    /// Stores a record, by the processor. Its parts are confirmed together; if some did not arrive, then one by one, so that a link on which
+    /// each fifth copy is lost brings a record of five all the same.
+    ///
+    /// # Safety
+    /// As of `put`.
+    unsafe fn store(&mut self, head: Head, from: *const u8, place: usize) -> Verdict {
+        let Link::Up(remote) = &self.link else { return Verdict::Unknown };
+        let stage = &mut self.stage.0;
+        let together = |remote: &Remote| {
+            // SAFETY: `parts` promises the bytes.
+            let one = |from, at, len| unsafe { remote.copy(from, at, len) };
+            // SAFETY: the caller's promise.
+            unsafe { parts(stage, head, from, place, one) }
+        };
+        match remote.attempt(together) {
+            Verdict::Unknown => {}
+            verdict => return verdict,
+        }
+        let mut verdict = Verdict::Arrived;
+        let one = |from, at, len| {
+            // SAFETY: `parts` promises the bytes.
+            verdict = remote.confirm(|remote| unsafe { remote.copy(from, at, len) });
+            if verdict == Verdict::Arrived { Ok(()) } else { Err(String::new()) }
+        };
+        // SAFETY: the caller's promise. What goes wrong stands in the verdict.
+        let _ = unsafe { parts(stage, head, from, place, one) };
+        verdict
+    }
+
+    /// There is an engine for this peer.
+    fn ready_dma(&mut self, ground: &Ground) -> bool {
+        if self.dma.is_none() {
+            self.dma = Dma::new(ground.library, PIECE + LINE);
+        }
+        self.dma.is_some()
+    }
+
+    /// Gives a record to the engine. It is announced when it has landed.
+    ///
+    /// # Safety
+    /// As of `put`.
+    unsafe fn fly(&mut self, head: Head, from: *const u8, place: usize, size: usize) {
+        let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return };
+        // SAFETY: the caller's promise.
+        unsafe { dma.take(&head, from) };
+        dma.start(remote, place, size);
+    }
+
+    /// Announces what the engine has brought. True if it has.
+    fn land(&mut self, ground: &Ground) -> bool {
+        let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return false };
+        match dma.landed(remote) {
+            None => false,
+            Some(Ok(size)) => {
+                self.sent += size as u64;
+                self.tell(ground, Word::Head, self.sent);
+                true
+            }
+            Some(Err(why)) => {
+                self.link = Link::Gone(why);
+                true
+            }
+        }
+    }
+
+    /// How many bytes the peer will have to take until all that was given is there.
+    pub fn end(&self) -> u64 {
+        self.sent + self.dma.as_ref().map_or(0, Dma::flying) as u64
+    }
+
+    /// As [`super::super::wire::Wire::post`].
+    pub fn post(&mut self, ground: &Ground, frame: &[u8]) -> Result<bool, Lost> {
+        if matches!(self.link, Link::Left) {
+            return Ok(true);
+        }
+        let head = Head { kind: Kind::Frame, len: frame.len(), number: 0 };
+        // SAFETY: a slice.
+        Ok(self.is_up(ground)? && unsafe { self.put(ground, head, frame.as_ptr()) }?)
+    }
+
+    /// Moves what can move. True if anything did.
+    pub fn advance(&mut self, ground: &Ground) -> bool {
+        if !matches!(self.link, Link::Up(_)) {
+            return !self.tasks.is_empty() && self.is_up(ground).unwrap_or(false);
+        }
+        let landed = self.land(ground);
+        let came = self.look(ground);
+        self.settle();
+        let _ = self.pump(ground); // a loss stands in the link
+        landed || came
+    }
+
+    /// The peer has made its link to this node.
+    pub fn was_heard(&mut self) {
+        self.is_heard = true;
+    }
+
+    /// See `was_heard`.
+    pub fn is_heard(&self) -> bool {
+        self.is_heard
+    }
+
+    /// Says that nothing comes any more, once. True: it is said, or nobody hears it.
+    pub fn leave(&mut self, ground: &Ground) -> bool {
+        let is_up = matches!(self.link, Link::Up(_));
+        if self.has_said_bye || !(is_up || self.is_heard) {
+            return true;
+        }
+        if is_up && self.has_tasks() {
+            return false;
+        }
+        let bye = Head { kind: Kind::Bye, len: 0, number: 0 };
+        self.has_said_bye = match self.is_up(ground) {
+            // SAFETY: no bytes.
+            Ok(true) => unsafe { self.put(ground, bye, std::ptr::null()) }.unwrap_or(true),
+            Ok(false) => matches!(self.link, Link::Gone(_) | Link::Left),
+            Err(_) => true,
+        };
+        self.has_said_bye
+    }
+
+    /// Asks the library whether the peer is still there.
+    pub fn look_for_end(&mut self) {
+        if let Link::Up(remote) = &self.link
+            && let Some(why) = remote.end()
+        {
+            self.link = Link::Gone(why);
+        }
+    }
+}
+
+pub fn raise(done: &'static AtomicU64) {
+    done.fetch_add(1, Ordering::Release); // ORDERING: ↔ the Acquire of who waits: the bytes are in place
+}

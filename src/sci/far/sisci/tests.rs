@@ -1,0 +1,292 @@
+//! The wire over our own libsisci, which cargo builds beside these tests.
+
+#![allow(unsafe_code)] // records as no node of ours sends them
+
+use super::super::conformance::{self, Pair};
+use super::super::wire::{Kept, Wire, offset_in};
+use super::layout::{CUT, Head, Kind, Word};
+use super::library::Library;
+use super::{SisciWire, Wishes};
+use crate::os::sys;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+const SECRET: [u8; 16] = *b"a test's secret.";
+
+/// The library that cargo has built for these tests.
+fn library() -> String {
+    let test = std::env::current_exe().unwrap();
+    let file: Option<PathBuf> = test.ancestors().skip(1).map(|dir| dir.join("libsisci.so")).find(|file| file.exists());
+    file.expect("cargo has built libsisci.so").to_str().unwrap().to_owned()
+}
+
+fn wire(secret: [u8; 16], me: u32, nodes: u32, dma_from: Option<usize>) -> SisciWire {
+    let library = library();
+    let wishes = Wishes { library: Some(&library), dma_from, contact: Duration::from_secs(5) };
+    SisciWire::open(&wishes, secret, me, nodes).expect("a wire")
+}
+
+fn pair(nodes: u32) -> Pair<SisciWire> {
+    Pair::new((0..nodes).map(|me| wire(SECRET, me, nodes, None)).collect())
+}
+
+#[test]
+fn it_does_what_every_wire_must_do() {
+    let pair = pair(2);
+    conformance::all(&pair);
+    println!("counters: {:?}", pair.nodes[0].wire.counters());
+}
+
+#[test]
+fn it_does_so_by_dma() {
+    let pair = Pair::new((0..2).map(|me| wire(SECRET, me, 2, Some(0))).collect());
+    assert!(pair.nodes[0].wire.says().contains("DMA from 4096 bytes"), "{}", pair.nodes[0].wire.says());
+    conformance::all(&pair);
+    println!("counters: {:?}", pair.nodes[0].wire.counters());
+}
+
+/// Runs tests of this file in a process of their own, since the library reads its variables once. What they print.
+fn with_variables(variables: &[(&str, &str)], test: &str) -> (bool, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("sci::far::sisci::tests::{test}"), "--nocapture"]);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), said)
+}
+
+/// How often stores were made again, by what a test printed.
+fn repeats(said: &str) -> u64 {
+    let number = said.split("(\"sisci stores made again\", ").nth(1).and_then(|rest| rest.split(')').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no counter: {said}"))
+}
+
+#[test]
+fn it_does_so_with_the_alignments_of_cards_and_when_stores_are_lost() {
+    let (by_processor, by_dma) = ("it_does_what_every_wire_must_do", "it_does_so_by_dma");
+    for (test, strict, fault, least) in [
+        (by_processor, "1", "connect:2", 0),
+        (by_dma, "1", "retriable:7", 100),
+        (by_processor, "0", "retriable:5", 100),
+        (by_processor, "0", "pending:3", 100),
+    ] {
+        let (is_well, said) = with_variables(&[("SISCI_STRICT", strict), ("SISCI_FAULT", fault)], test);
+        assert!(is_well && said.contains("1 passed"), "{fault}: {said}");
+        assert!(repeats(&said) >= least, "{fault}: {said}");
+    }
+}
+
+#[test]
+fn a_link_that_dies_ends_with_its_reason() {
+    let (is_well, said) = with_variables(&[("SISCI_FAULT", "dead:3000")], "it_does_what_every_wire_must_do");
+    assert!(!is_well && said.contains("its segment is gone"), "{said}");
+}
+
+#[test]
+fn three_nodes_know_who_sent_what() {
+    let pair = pair(3);
+    for (from, to) in (0..3u32).flat_map(|from| (0..3).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+        pair.post(from as usize, to, &[from as u8, to as u8]);
+    }
+    for to in 0..3usize {
+        let mut came = Vec::new();
+        pair.until("frames", || {
+            came.extend(pair.frames(to));
+            came.len() == 2
+        });
+        came.sort();
+        let wanted = (0..3u32).filter(|from| *from != to as u32).map(|from| (from, vec![from as u8, to as u8]));
+        assert_eq!(came, wanted.collect::<Vec<_>>());
+    }
+}
+
+/// Puts a record into the ring of node 0 at node 1, whatever it says.
+fn put(pair: &Pair<SisciWire>, kind: Kind, number: u64, body: &[u8]) {
+    let head = Head { kind, len: body.len(), number };
+    let from = &pair.nodes[0].wire;
+    // SAFETY: a slice.
+    pair.until("room", || from.with(1, |outlet, ground| unsafe { outlet.put(ground, head, body.as_ptr()) }).unwrap());
+}
+
+#[test]
+fn what_no_node_of_ours_sends_ends_the_link_on_both_sides() {
+    let segment = conformance::SEGMENT as u64;
+    let long = vec![7; super::FRAME + 1];
+    let cases: [(&str, Kind, u64, &[u8]); 11] = [
+        ("kind: Write", Kind::Write, segment - 7, &[1; 8]),
+        ("kind: Write", Kind::Write, u64::MAX, &[1; 8]),
+        ("kind: WriteAndTell", Kind::WriteAndTell, offset_in(1, segment as usize), &[1; 8]),
+        ("kind: Read", Kind::Read, 8, &segment.to_le_bytes()),
+        ("kind: Read", Kind::Read, 0, &u64::MAX.to_le_bytes()),
+        ("kind: Read", Kind::Read, 0, &[0; 9]),
+        ("kind: Answer", Kind::Answer, 0, &[1; 8]),
+        ("kind: Hello", Kind::Hello, 1, &[]),
+        ("kind: Frame", Kind::Frame, 0, &[]),
+        ("kind: Frame", Kind::Frame, 0, &long),
+        ("where", Kind::Skip, 0, &[0; 64]),
+    ];
+    for (reason, kind, number, body) in cases {
+        let pair = pair(2);
+        pair.set_segments();
+        pair.post(0, 1, b"ok");
+        pair.until("a frame", || pair.came(1) == 1);
+        put(&pair, kind, number, body);
+        let why = pair.nodes[1].loss();
+        assert!(why.contains("node 0 sent") && why.contains(reason), "{kind:?}: {why}");
+        assert!(pair.nodes[1].post(0, b"more").is_err());
+        assert_eq!(pair.nodes[0].loss(), "the peer has ended the link");
+        assert_eq!(pair.frames(1), [(0, b"ok".to_vec())]);
+    }
+}
+
+#[test]
+fn words_that_cannot_be_end_the_link() {
+    for (reason, word, value) in [
+        ("bytes, of which 128 were taken", Word::Head, 64),
+        ("bytes, of which 128 were taken", Word::Head, 129),
+        ("bytes, of which 128 were taken", Word::Head, 1 << 40),
+        ("the peer has ended the link", Word::Head, CUT),
+        ("has taken", Word::Credit, 1 << 40),
+    ] {
+        let pair = pair(2);
+        pair.post(0, 1, b"ok"); // behind the token, a line
+        pair.post(1, 0, b"ok");
+        pair.until("frames", || pair.came(0) + pair.came(1) == 2);
+        pair.nodes[0].wire.with(1, |outlet, ground| outlet.tell(ground, word, value));
+        let why = pair.nodes[1].loss();
+        assert!(why.contains(reason), "{value}: {why}");
+    }
+}
+
+#[test]
+fn a_stranger_without_the_token_is_refused() {
+    let [a, b] = [wire([9; 16], 0, 2, None), wire(SECRET, 1, 2, None)];
+    let pair = Pair::new(vec![a, b]);
+    while !pair.nodes[0].post(1, b"hello").unwrap() {}
+    assert_eq!(pair.nodes[1].loss(), "node 0 sent no token of this job");
+    assert!(pair.frames(1).is_empty());
+}
+
+#[test]
+fn more_reads_at_a_time_than_a_node_makes_end_the_link() {
+    let pair = pair(2);
+    pair.set_segments();
+    pair.post(0, 1, b"ok");
+    let most = (conformance::SEGMENT as u64).to_le_bytes();
+    // More than its ring has room for, so that answers wait.
+    (0..2 * super::transfer::READS).for_each(|_| put_alone(&pair, &most));
+    assert!(pair.nodes[1].loss().contains("kind: Read"));
+}
+
+/// Asks for bytes, and takes no answers.
+fn put_alone(pair: &Pair<SisciWire>, len: &[u8]) {
+    let head = Head { kind: Kind::Read, len: len.len(), number: 0 };
+    // SAFETY: a slice.
+    let is_put = pair.nodes[0].wire.with(1, |outlet, ground| unsafe { outlet.put(ground, head, len.as_ptr()) });
+    assert_eq!(is_put, Ok(true));
+}
+
+/// A node sleeps on its descriptor; what comes then shows there.
+#[test]
+fn a_frame_wakes_a_node_that_sleeps() {
+    let pair = pair(2);
+    for round in 0..50u8 {
+        if round == 25 {
+            pair.nodes[1].wire.watch_always();
+        }
+        let fd = loop {
+            let came = pair.nodes[1].wire.progress(&pair.nodes[1], true);
+            let fd = pair.nodes[1].wire.descriptor().expect("there is one");
+            if !came && !is_readable(fd, Duration::ZERO) {
+                break fd;
+            }
+        };
+        assert!(pair.nodes[0].post(1, &[round]).unwrap());
+        assert!(is_readable(fd, Duration::from_secs(20)), "frame {round} shows nowhere");
+        pair.until("the frame", || pair.frames(1) == [(0, vec![round])]);
+        pair.post(1, 0, b"x"); // each side knows of the other one
+        pair.until("the answer", || pair.frames(0).len() == 1);
+    }
+}
+
+fn is_readable(fd: i32, time: Duration) -> bool {
+    let mut set = [libc::pollfd { fd, events: libc::POLLIN, revents: 0 }];
+    sys::poll(&mut set, Some(time)).unwrap();
+    set[0].revents != 0
+}
+
+/// All that was posted comes, nothing is lost, and what is sent to it afterwards goes nowhere.
+#[test]
+fn who_leaves_in_good_order_is_no_loss() {
+    let mut pair = pair(3);
+    pair.set_segments();
+    pair.post(1, 0, b"hello"); // node 0 has no way to node 1 yet
+    pair.until("the frame", || pair.frames(0).len() == 1);
+    let leaver = pair.nodes.remove(0);
+    assert!(leaver.post(2, b"last").unwrap());
+    leaver.wire.leave(&leaver, Duration::from_secs(10));
+    drop(leaver);
+    for node in &pair.nodes {
+        node.until("the end of node 0", || *node.left.lock() == [0]);
+        assert!(node.losses.lock().is_empty());
+        assert_eq!(node.post(0, b"nobody hears it"), Ok(true));
+        let (done, byte) = (conformance::counter(), 1u8);
+        // SAFETY: the byte lives until the call returns.
+        let taken = unsafe { node.wire.write(0, 0, (&byte, 1), Kept::Now, Some(done)) };
+        assert_eq!((taken, conformance::count(done)), (Ok(true), 1));
+        for _ in 0..1000 {
+            node.wire.progress(node, true);
+        }
+        assert!(node.losses.lock().is_empty() && !node.wire.is_busy());
+    }
+    assert_eq!(pair.frames(1), [(0, b"last".to_vec())]);
+}
+
+#[test]
+fn who_ends_without_a_word_is_lost_after_what_it_had_sent() {
+    let mut pair = pair(2);
+    pair.post(1, 0, b"hello");
+    pair.post(0, 1, b"last");
+    pair.until("the frame", || pair.frames(0).len() == 1);
+    drop(pair.nodes.remove(0));
+    assert_eq!(pair.nodes[0].loss(), "its segment is gone");
+    assert_eq!(pair.frames(0), [(0, b"last".to_vec())]);
+    assert!(pair.nodes[0].post(0, b"more").is_err());
+    assert!(!pair.nodes[0].wire.is_busy());
+}
+
+#[test]
+fn a_peer_that_cannot_be_found_is_lost_in_time() {
+    let library = library();
+    let wishes = Wishes { library: Some(&library), dma_from: None, contact: Duration::from_millis(50) };
+    let wires = (0..2).map(|me| SisciWire::open(&wishes, SECRET, me, 2).expect("a wire")).collect();
+    let mut pair = Pair::<SisciWire>::new(wires);
+    drop(pair.nodes.pop());
+    let node = &pair.nodes[0];
+    node.until("a loss", || node.post(1, b"x").is_err());
+    assert!(node.loss().starts_with("no way to segment 0x"));
+}
+
+#[test]
+fn addresses_of_other_networks_are_refused_with_the_reason() {
+    let wire = wire(SECRET, 0, 3, None);
+    let other = self::wire(SECRET, 1, 4, None).address();
+    wire.set_peers(vec![wire.address(), other, vec![9; 21]]);
+    let why = |peer| wire.post(peer, &mut [7]).unwrap_err().0;
+    assert!(why(1).contains("other measures") && why(2).contains("version 9"), "{} {}", why(1), why(2));
+}
+
+#[test]
+fn a_library_that_is_none_is_named_with_what_it_lacks() {
+    let why = |file| Library::load(Some(file)).err().expect("a reason");
+    assert!(
+        why("/nowhere/libsisci.so").contains("/nowhere/libsisci.so: cannot open"),
+        "{}",
+        why("/nowhere/libsisci.so")
+    );
+    let old = why("libc.so.6");
+    assert!(
+        old.contains("version 2") && old.contains("SCIStartDmaTransfer") && old.contains("SCIGetLocalNodeId"),
+        "{old}"
+    );
+}

@@ -1,0 +1,176 @@
+//! Writes and reads of a peer's memory, in pieces: records of its ring. Who began them keeps their memory.
+//!
+//! Must not know: how a record gets there.
+
+#![allow(unsafe_code)] // memory of clients
+
+use super::super::wire::{Done, Kept, Lost, Readable, Writable};
+use super::layout::{Head, Kind, LINE};
+use super::outlet::{Ground, Link, Outlet, raise};
+use crate::sync::AtomicU64;
+
+/// The most bytes of a piece of a write or of an answer.
+pub const PIECE: usize = 32 << 10;
+/// Writes and answers that may wait for room.
+const TASKS: usize = 64;
+/// Reads of one peer that are not complete; a node that asks for more breaks the rules.
+pub const READS: usize = 64;
+/// A write whose source stays, or the answer to a read.
+pub struct Task {
+    /// None: an answer. Else where the bytes go.
+    pub offset: Option<u64>,
+    pub from: *const u8,
+    pub len: usize,
+    pub sent: usize,
+    pub done: Done,
+}
+
+/// A read of this node that is not complete.
+pub struct Reading {
+    pub to: *mut u8,
+    pub len: usize,
+    pub come: usize,
+    pub done: &'static AtomicU64,
+}
+
+/// A write as its caller repeats it: offset, source, length.
+pub type Call = (u64, usize, usize);
+
+impl Outlet {
+    /// As [`super::super::wire::Wire::write`].
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn write(
+        &mut self,
+        ground: &Ground,
+        offset: u64,
+        (from, len): Readable,
+        kept: Kept,
+        done: Done,
+    ) -> Result<bool, Lost> {
+        if len == 0 || matches!(self.link, Link::Left) {
+            done.into_iter().for_each(raise);
+            return Ok(true);
+        }
+        if !self.is_up(ground)? {
+            return Ok(false);
+        }
+        if kept == Kept::UntilDone {
+            if self.tasks.len() >= TASKS {
+                return Ok(false);
+            }
+            self.tasks.push_back(Task { offset: Some(offset), from, len, sent: 0, done });
+            self.pump(ground)?;
+            return Ok(true);
+        }
+        let call = (offset, from.addr(), len);
+        let known = self.kept.iter().position(|(of, _)| *of == call);
+        let sent = known.map_or(0, |i| self.kept.swap_remove(i).1);
+        let mut task = Task { offset: Some(offset), from, len, sent, done };
+        // SAFETY: the caller's promise.
+        let is_over = unsafe { self.send(ground, &mut task) }?;
+        if !is_over {
+            self.kept.push((call, task.sent));
+        }
+        Ok(is_over)
+    }
+
+    /// Sends pieces of a task as long as there is room. True: all are sent.
+    ///
+    /// # Safety
+    /// The bytes of the task are readable.
+    pub unsafe fn send(&mut self, ground: &Ground, task: &mut Task) -> Result<bool, Lost> {
+        let piece = PIECE.min(ground.layout.ring / 4 - LINE);
+        while task.sent < task.len {
+            let len = piece.min(task.len - task.sent);
+            let is_last = task.sent + len == task.len;
+            let (kind, number) = match task.offset {
+                None => (Kind::Answer, 0),
+                Some(offset) if is_last && task.done.is_some() => (Kind::WriteAndTell, offset + task.sent as u64),
+                Some(offset) => (Kind::Write, offset + task.sent as u64),
+            };
+            let from = task.from.wrapping_add(task.sent);
+            // SAFETY: the caller's promise.
+            if !unsafe { self.put(ground, Head { kind, len, number }, from) }? {
+                return Ok(false);
+            }
+            task.sent += len;
+        }
+        if let Some(done) = task.done.take() {
+            self.awaited.push_back((self.end(), done));
+        }
+        Ok(true)
+    }
+
+    /// Sends what of tasks there is room for.
+    pub fn pump(&mut self, ground: &Ground) -> Result<(), Lost> {
+        while let Some(mut task) = self.tasks.pop_front() {
+            // SAFETY: who began the write keeps its bytes until it is done; the memory of an answer stays.
+            let is_over = unsafe { self.send(ground, &mut task) };
+            if !matches!(is_over, Ok(true)) {
+                if is_over.is_ok() && matches!(self.link, Link::Up(_)) {
+                    self.tasks.push_front(task);
+                }
+                return is_over.map(|_| ());
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`super::super::wire::Wire::read`].
+    pub fn read(
+        &mut self,
+        ground: &Ground,
+        offset: u64,
+        (to, len): Writable,
+        done: &'static AtomicU64,
+    ) -> Result<bool, Lost> {
+        if len == 0 || matches!(self.link, Link::Left) {
+            raise(done);
+            return Ok(true);
+        }
+        if !self.is_up(ground)? || self.reads.len() >= READS {
+            return Ok(false);
+        }
+        let bytes = (len as u64).to_le_bytes();
+        let head = Head { kind: Kind::Read, len: bytes.len(), number: offset };
+        // SAFETY: an array.
+        let is_asked = unsafe { self.put(ground, head, bytes.as_ptr()) }?;
+        if is_asked {
+            self.reads.push_back(Reading { to, len, come: 0, done });
+        }
+        Ok(is_asked)
+    }
+
+    /// The peer has asked for bytes of this node, which stay. False: it has asked for too much at a time.
+    pub fn answer(&mut self, ground: &Ground, from: *const u8, len: usize) -> bool {
+        let answers = self.tasks.iter().filter(|task| task.offset.is_none()).count();
+        if answers >= READS {
+            return false;
+        }
+        self.tasks.push_back(Task { offset: None, from, len, sent: 0, done: None });
+        if let Ok(true) = self.is_up(ground) {
+            let _ = self.pump(ground); // a loss is told by the next progress
+        }
+        true
+    }
+
+    /// Bytes of an answer have come. False: nobody waits for so many.
+    ///
+    /// # Safety
+    /// `len` bytes at `from` are readable.
+    pub unsafe fn take_answer(&mut self, from: *const u8, len: usize) -> bool {
+        let Some(reading) = self.reads.front_mut().filter(|reading| len <= reading.len - reading.come) else {
+            return false;
+        };
+        // SAFETY: who began the read keeps its memory; both ends were checked.
+        unsafe { from.copy_to_nonoverlapping(reading.to.wrapping_add(reading.come), len) };
+        reading.come += len;
+        if reading.come == reading.len {
+            raise(reading.done);
+            self.reads.pop_front();
+        }
+        true
+    }
+}
