@@ -1,4 +1,4 @@
-//! The library's variables, read once by SCIInitialize (docs/sisci.md).
+//! The library's variables (docs/sisci.md), read once: SISCI_TRACE by the first call, the others by SCIInitialize.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,7 +41,7 @@ pub struct Config {
 /// Injected faults; 0 is never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// Every so many sequence checks say RETRIABLE.
+    /// Every so many SCIMemCpy are lost, which the next check says; where nothing was copied, every so many checks say RETRIABLE.
     pub retriable: u32,
     /// Every so many sequence checks say PENDING.
     pub pending: u32,

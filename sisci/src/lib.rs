@@ -2,9 +2,10 @@
 //! host (docs/sisci.md).
 //!
 //! 1. A resource that peers reach is a *name*: a socket that one process has bound. The kernel decides who has an id, and takes it back when the
-//!    process ends in whatever way. There is no daemon, no file, no table that processes share.
+//!    process ends in whatever way. There is no daemon, no file (but sockets in SISCI_DIR), no table that processes share.
 //! 2. A connection to a resource is a socket that stays open. Over it comes the memory; its end is the other side's.
-//! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way.
+//! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way. With SISCI_TIMING a peer's memory is a
+//!    shadow instead (`far`).
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the

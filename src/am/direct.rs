@@ -36,11 +36,11 @@ pub const GRANT: u32 = 16;
 const LAST_WORD: usize = LINE / 8 - 1;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
-/// So many requests at once are worth a pause before the look for them ([`Watch::caught_up`]).
+/// As long as a look finds fewer requests than this, the pauses before the next one double ([`Watch::caught_up`]).
 const WORTH_PAUSES: u32 = 16;
 /// The most pauses before such a look; each lasts for a [gap](crate::am::wait::Waiter::gap). A message that comes alone behind a flood waits for them.
 const MOST_FLOOD_PAUSES: u32 = 32;
-/// After so many looks in vain a flood is over.
+/// After so many looks of one wait in vain a flood is over, and the pauses begin anew.
 pub const FLOOD_IS_OVER: u32 = 16;
 /// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
 /// for their sum. The grant after a message is whole: the next message comes while it lasts. With this part there,

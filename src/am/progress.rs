@@ -234,6 +234,7 @@ impl<A: Adapter> Am<A> {
     /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody. Sleeps are as long as `rest` allows.
     #[inline(always)]
     pub fn wait_step_with(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
+        // Behind a flood the sender gets time, so that its lines stay with it (`Watch::caught_up`).
         for _ in 0..self.watch.pauses_behind_flood() {
             self.waiter.pause();
         }

@@ -266,7 +266,7 @@ impl Waiter {
         }
     }
 
-    /// Pauses between two looks; at least one.
+    /// Spin hints between two looks, which together are one pause; at least one.
     pub fn gap(&self) -> u32 {
         self.gap
     }

@@ -83,7 +83,7 @@ reporting! {
         Ok(())
     }
 
-    /// What a command of docs/sisci.md asks.
+    /// What a command asks; docs/api/sisci/calls.md lists them.
     fn SCIQuery(command: u32, data: *mut c_void, flags: u32); {
         // SAFETY: the structure of the command, or null.
         unsafe { query::query(command, data, flags) }

@@ -1,5 +1,6 @@
 //! The functions that C calls. Each is exported under three names: the one of programs compiled with `_REENTRANT`, the one of those without, and the
 //! plain one. All are safe to call from any thread.
+//! Names of parameters matter to SISCI_TRACE (`trace::kind`): flags, _flags; error, status; number and length, which both sides write.
 #![allow(unsafe_code)] // Names of exported functions, and pointers of the program's.
 #![allow(non_snake_case)] // Their names are Dolphin's.
 

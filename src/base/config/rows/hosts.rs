@@ -63,8 +63,8 @@ pub(super) const VARS: &[Var] = &[
     "the file of the library for GASNET_SCI_NETWORK=sisci",
     "a file name", |c, v| (!v.trim().is_empty()).then(|| c.hosts.libsisci = Some(v.trim().into())) },
     row! { "GASNET_SCI_SISCI_DMA", "never",
-    "over SISCI: pieces of so many bytes or more, 32 KiB at most, go by the adapter's DMA; if it says that it takes whole cache lines, and \
-      never less than it suggests",
+    "over SISCI: records (messages, pieces of puts and gets) of so many bytes or more go by the adapter's DMA, if it says that its \
+      alignment divides 64 bytes, and never below what it suggests; no record is longer than 32832 bytes",
     "never, or an integer from 0 to 65536", |c, v| {
         put(&mut c.hosts.sisci_dma, match v.trim() { "never" => Some(None), v => parse::integer(v, 0, 65536).map(Some) })
     } },

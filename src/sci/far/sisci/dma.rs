@@ -36,7 +36,7 @@ pub struct Dma {
 // SAFETY: the library's calls may come from any thread.
 unsafe impl Send for Dma {}
 
-/// The number of bytes from which on the library wants DMA, if there is an engine that can take whole lines; `least` if it says nothing.
+/// From how many bytes on records go by DMA: `least`, or what the library suggests if that is more. None: it does not say that whole lines fit its engine.
 pub fn threshold(library: &Library, least: usize) -> Option<usize> {
     let aligned = ["SCI_Q_ADAPTER_DMA_SIZE_ALIGNMENT", "SCI_Q_ADAPTER_DMA_OFFSET_ALIGNMENT"];
     let fits =

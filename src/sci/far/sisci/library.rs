@@ -24,15 +24,15 @@ pub type Callback = unsafe extern "C" fn(*mut c_void, Handle, Code) -> c_int;
 pub const CONTINUE: c_int = 2;
 /// `SCI_CB_DISCONNECT`, `SCI_CB_LOST`: reasons of an event after which a peer's segment is of no use.
 pub const ENDS: [c_uint; 2] = [2, 5];
-/// `SCI_SEQ_OK`, `SCI_SEQ_RETRIABLE`, `SCI_SEQ_NOT_RETRIABLE`; the other answer is PENDING.
+/// `SCI_SEQ_OK`: all has arrived. The answer without a constant, PENDING, is treated as RETRIABLE.
 pub const SEQ_OK: c_uint = 0;
-/// See there.
+/// `SCI_SEQ_RETRIABLE`: store it again.
 pub const SEQ_RETRIABLE: c_uint = 1;
-/// See there.
+/// `SCI_SEQ_NOT_RETRIABLE`: the peer is gone.
 pub const SEQ_NOT_RETRIABLE: c_uint = 2;
-/// `SCI_DMAQUEUE_POSTED`, `SCI_DMAQUEUE_DONE`
+/// `SCI_DMAQUEUE_POSTED`: under way.
 pub const DMA_POSTED: c_uint = 2;
-/// See there.
+/// `SCI_DMAQUEUE_DONE`
 pub const DMA_DONE: c_uint = 3;
 
 /// `sci_query_adapter_t`
@@ -152,7 +152,7 @@ impl Library {
             file: file.to_owned(),
             calls,
             handle: handle.expose_provenance(),
-            // Where a library has constants as macros alone, these have the numbers of the first versions.
+            // Where a library has constants as macros alone: the numbers of the first versions; of FORCE_REMOVE none, and it is not asked for.
             use_callback: flag("SCI_FLAG_USE_CALLBACK", 1),
             private: flag("SCI_FLAG_PRIVATE", 4),
             force_remove: flag("SCI_FLAG_FORCE_REMOVE", 0),

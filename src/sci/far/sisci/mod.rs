@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 /// Looks of which each so many also moves what waits, although nothing seems to.
 const LOOKS: u32 = 64;
 /// So often the library is asked whether peers are still there.
-const ENDS: Duration = Duration::from_millis(100);
+const ENDS_EVERY: Duration = Duration::from_millis(100);
 
 /// The wire of one node.
 pub struct SisciWire {
@@ -258,7 +258,7 @@ impl Wire for SisciWire {
         }
         *looks = looks.wrapping_add(1);
         let thorough = thorough || looks.is_multiple_of(LOOKS);
-        let ends = thorough && asked.elapsed() >= ENDS;
+        let ends = thorough && asked.elapsed() >= ENDS_EVERY;
         if ends {
             *asked = Instant::now();
         }

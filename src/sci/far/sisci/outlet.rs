@@ -108,7 +108,7 @@ impl Outlet {
         self.address = Some(address);
     }
 
-    /// How many things wait that only calls can move; since the last call, too: then the difference is to be added.
+    /// By how many more things wait than at the last call that only calls can move: to be added to `SisciWire::busy`. It wraps if there are fewer.
     pub fn weigh(&mut self) -> u64 {
         let is_flying = self.dma.as_ref().is_some_and(Dma::is_flying);
         let things = [
