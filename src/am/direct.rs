@@ -40,6 +40,11 @@ pub const GRANT_ALONE: u32 = 64;
 const WORTH_PAUSES: u32 = 16;
 /// The most pauses before such a look; each lasts for a [gap](crate::am::wait::Waiter::gap). A message that comes alone behind a flood waits for them.
 const MOST_FLOOD_PAUSES: u32 = 32;
+/// From so many pauses on each doubling must bring a quarter more requests. Otherwise they are all that the sender has for now: it waits for
+/// answers, and the pauses would be lost time to both.
+const PROVEN: u32 = 8;
+/// So many batches later that is tried again.
+const AGAIN: u32 = 64;
 /// After so many looks of one wait in vain a flood is over, and the pauses begin anew.
 pub const FLOOD_IS_OVER: u32 = 16;
 /// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
@@ -239,6 +244,10 @@ pub struct Watch {
     caught_up: AtomicU32,
     /// How many pauses a wait makes then.
     flood_pauses: AtomicU32,
+    /// How many requests the last batch had.
+    flood_batch: AtomicU32,
+    /// Batches until pauses are tried anew.
+    flood_rest: AtomicU32,
 }
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
@@ -274,6 +283,8 @@ impl Watch {
             again: AtomicU32::new(0),
             caught_up: AtomicU32::new(0),
             flood_pauses: AtomicU32::new(0),
+            flood_batch: AtomicU32::new(0),
+            flood_rest: AtomicU32::new(0),
         }
     }
 
@@ -304,14 +315,37 @@ impl Watch {
     #[inline(always)]
     pub fn caught_up(&self, requests: u32) {
         if requests >= 2 && !cfg!(loom) {
-            // Relaxed, all: hints (see `Watch`). The pauses grow until as many requests come meanwhile as are worth it.
-            let pauses = self.flood_pauses.load(Ordering::Relaxed);
-            if requests < WORTH_PAUSES {
-                self.flood_pauses.store((2 * pauses).clamp(1, MOST_FLOOD_PAUSES), Ordering::Relaxed);
-            }
-            self.caught_up.store(1, Ordering::Relaxed); // Relaxed: as above
-            self.left.store(0, Ordering::Relaxed); // Relaxed: as above
+            self.end_of_batch(requests);
         }
+    }
+
+    /// The pauses grow until as many requests come meanwhile as are worth it, or until longer ones bring no more.
+    #[inline(never)]
+    fn end_of_batch(&self, requests: u32) {
+        // Relaxed, all: hints (see `Watch`).
+        let rest = self.flood_rest.load(Ordering::Relaxed);
+        let pauses = self.flood_pauses.load(Ordering::Relaxed);
+        let before = self.flood_batch.load(Ordering::Relaxed);
+        if pauses == 0 && rest > 0 {
+            self.flood_rest.store(rest - 1, Ordering::Relaxed);
+            return;
+        }
+        if requests < WORTH_PAUSES {
+            let is_in_vain = pauses >= PROVEN && pauses < MOST_FLOOD_PAUSES && 4 * requests < 5 * before;
+            let is_old = pauses == MOST_FLOOD_PAUSES && rest == 0;
+            self.flood_batch.store(requests, Ordering::Relaxed);
+            if is_in_vain || is_old {
+                self.flood_pauses.store(0, Ordering::Relaxed);
+                self.flood_rest.store(if is_old { 0 } else { AGAIN }, Ordering::Relaxed);
+                return;
+            }
+            let more = (2 * pauses).clamp(1, MOST_FLOOD_PAUSES);
+            self.flood_pauses.store(more, Ordering::Relaxed);
+            // The most pauses are looked at again, too: what is sent may have become less.
+            self.flood_rest.store(if pauses == MOST_FLOOD_PAUSES { rest - 1 } else { AGAIN }, Ordering::Relaxed);
+        }
+        self.caught_up.store(1, Ordering::Relaxed);
+        self.left.store(0, Ordering::Relaxed);
     }
 
     /// True if a wait is to make pauses before it looks on.
@@ -339,7 +373,8 @@ impl Watch {
     /// Nothing has come for a while: the next flood begins with short pauses.
     #[inline(always)]
     pub fn flood_is_over(&self) {
-        self.flood_pauses.store(0, Ordering::Relaxed); // Relaxed: a hint
+        self.flood_pauses.store(0, Ordering::Relaxed); // Relaxed, both: hints
+        self.flood_rest.store(0, Ordering::Relaxed);
     }
 
     /// See the field.
@@ -431,7 +466,10 @@ mod tests {
         };
         assert_eq!([1, 2, 3, 2].map(pauses_after), [0, 1, 2, 4], "one message alone is no flood");
         assert_eq!([WORTH_PAUSES, 31].map(pauses_after), [4, 4]);
-        assert_eq!([2; 5].map(pauses_after), [8, 16, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES]);
+        assert_eq!(
+            [6, 8, 11, 14, 14].map(pauses_after),
+            [8, 16, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES]
+        );
         assert_eq!(watch.pauses_behind_flood(), 0, "once for each batch");
 
         watch.grant(GRANT);
@@ -442,5 +480,23 @@ mod tests {
 
         watch.flood_is_over();
         assert_eq!(pauses_after(2), 1);
+    }
+
+    /// A peer that sends so many requests, and waits for answers, has no more for who waits longer.
+    #[test]
+    fn pauses_that_bring_no_more_end_soon() {
+        for window in 2..WORTH_PAUSES {
+            let mut word = 0u64;
+            let watch = Watch::none(&raw mut word, 1);
+            let batches = 1000;
+            let pauses: u32 = (0..batches).map(|_| (watch.caught_up(window), watch.pauses_behind_flood()).1).sum();
+            assert!(pauses < batches / 2, "window {window}: {pauses} pauses in {batches} batches");
+        }
+        // The same behind a flood that wanted many.
+        let mut word = 0u64;
+        let watch = Watch::none(&raw mut word, 1);
+        [2, 4, 6, 8, 10, 13, 15].map(|batch| watch.caught_up(batch));
+        let pauses: u32 = (0..2000).map(|_| (watch.caught_up(4), watch.pauses_behind_flood()).1).sum();
+        assert!(pauses < 2000 * 2, "{pauses} pauses");
     }
 }

@@ -105,7 +105,8 @@ impl<A: Adapter> Am<A> {
         let Wiring { me, threaded, layout, command, control, interrupt, connector, queue, library } = wiring;
         let readable = command.ptr(0).cast();
         let handlers = Handlers::new(library);
-        if crate::trace::is_on() {
+        // Not whether it records already: nodes that write to one file begin when node 0 has emptied it.
+        if crate::trace::is_wanted(config, me) {
             handlers.set_apart();
         }
         Am {

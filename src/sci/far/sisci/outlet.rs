@@ -58,6 +58,11 @@ pub struct Outlet {
     pub link: Link,
     is_heard: bool,
     has_said_bye: bool,
+    /// The token is in the ring, before anything else.
+    has_said_hello: bool,
+    /// Since when it is unknown whether stores have arrived, and how long that may last.
+    unknown: Option<Instant>,
+    patience: Duration,
     /// Bytes that the peer knows of, and of these how many it has taken.
     sent: u64,
     taken: u64,
@@ -89,6 +94,9 @@ impl Outlet {
             link: Link::None(None),
             is_heard: false,
             has_said_bye: false,
+            has_said_hello: false,
+            unknown: None,
+            patience: ground.contact,
             sent: 0,
             taken: 0,
             words: [0; WORDS.len()],
@@ -135,7 +143,8 @@ impl Outlet {
     /// The link is there: made now, if it was not.
     pub fn is_up(&mut self, ground: &Ground) -> Result<bool, Lost> {
         match &mut self.link {
-            Link::Up(_) => Ok(true),
+            Link::Up(_) if self.has_said_hello => Ok(true),
+            Link::Up(_) => self.say_hello(ground),
             Link::Lost(lost) => Err(lost.clone()),
             Link::Gone(_) | Link::Left => Ok(false),
             Link::None(tries) => {
@@ -152,9 +161,7 @@ impl Outlet {
                         self.link = Link::Up(remote);
                         self.words[Word::Awake as usize] = ground.awake.load(Ordering::Relaxed); // Relaxed: a hint
                         self.is_stale = true; // what was to be stored before there was a link
-                        let hello = Head { kind: Kind::Hello, len: 0, number: self.token };
-                        // SAFETY: no bytes.
-                        unsafe { self.put(ground, hello, std::ptr::null()) }
+                        self.say_hello(ground)
                     }
                     Err(why) => {
                         let (since, _) = *tries.get_or_insert((now, now));
@@ -168,6 +175,14 @@ impl Outlet {
                 }
             }
         }
+    }
+
+    /// Puts the token into the ring, which the peer wants to see first. False: not now; the next [`Self::is_up`] tries again.
+    fn say_hello(&mut self, ground: &Ground) -> Result<bool, Lost> {
+        let hello = Head { kind: Kind::Hello, len: 0, number: self.token };
+        // SAFETY: no bytes.
+        self.has_said_hello = unsafe { self.put(ground, hello, std::ptr::null()) }?;
+        Ok(self.has_said_hello)
     }
 
     /// The peer is lost. The first reason counts.
@@ -208,11 +223,22 @@ impl Outlet {
         self.dma = None;
     }
 
-    /// What has become of stores. True: they are there.
+    /// What has become of stores. True: they are there. If that stays unknown for longer than a first contact may take, the peer is gone.
     fn judge(&mut self, verdict: Verdict) -> bool {
         match verdict {
-            Verdict::Arrived => true,
-            Verdict::Unknown => false,
+            Verdict::Arrived => {
+                self.unknown = None;
+                true
+            }
+            Verdict::Unknown => {
+                let since = *self.unknown.get_or_insert_with(Instant::now);
+                if since.elapsed() > self.patience {
+                    let seconds = self.patience.as_secs_f64();
+                    self.link =
+                        Link::Gone(format!("the library has not said for {seconds} s that stores have arrived"));
+                }
+                false
+            }
             Verdict::Gone(why) => {
                 self.link = Link::Gone(why);
                 false
