@@ -312,6 +312,9 @@ impl Watch {
     /// | | Mediums of 64; 1,024; 4,096 bytes | 34 -> 28; 42 -> 37; 73 -> 68 | 36 -> 30; 44 -> 38; 75 -> 70 |
     /// | share none | Shorts | 74 -> 47 | 88 -> 47 |
     /// | | Mediums of 64; 1,024 bytes | 126 -> 110; 126 -> 121 | 155 -> 99; 150 -> 123 |
+    ///
+    /// A peer that waits for answers has sent all that there is, and pauses would be lost: two Shorts there and two back took 930 instead of 245 ns.
+    /// So they end where they bring nothing: 240 to 267. With that rule floods have less where cores share no cache (56 -> 42 in the mean of few).
     #[inline(always)]
     pub fn caught_up(&self, requests: u32) {
         if requests >= 2 && !cfg!(loom) {
@@ -331,7 +334,7 @@ impl Watch {
             return;
         }
         if requests < WORTH_PAUSES {
-            let is_in_vain = pauses >= PROVEN && pauses < MOST_FLOOD_PAUSES && 4 * requests < 5 * before;
+            let is_in_vain = (PROVEN..MOST_FLOOD_PAUSES).contains(&pauses) && 4 * requests < 5 * before;
             let is_old = pauses == MOST_FLOOD_PAUSES && rest == 0;
             self.flood_batch.store(requests, Ordering::Relaxed);
             if is_in_vain || is_old {
@@ -495,7 +498,7 @@ mod tests {
         // The same behind a flood that wanted many.
         let mut word = 0u64;
         let watch = Watch::none(&raw mut word, 1);
-        [2, 4, 6, 8, 10, 13, 15].map(|batch| watch.caught_up(batch));
+        [2, 4, 6, 8, 10, 13, 15].iter().for_each(|batch| watch.caught_up(*batch));
         let pauses: u32 = (0..2000).map(|_| (watch.caught_up(4), watch.pauses_behind_flood()).1).sum();
         assert!(pauses < 2000 * 2, "{pauses} pauses");
     }
