@@ -90,7 +90,7 @@ GASNETI_SCI_ALWAYS void *gasneti_sci_ad_find(gex_AD_t ad, gex_Rank_t rank, void 
     else if (GASNETI_SCI_AD_IS(DEC)) old = __atomic_fetch_sub(word, (U)1, __ATOMIC_ACQ_REL);                         \
     else if (GASNETI_SCI_AD_IS(SET)) old = __atomic_exchange_n(word, wanted, __ATOMIC_ACQ_REL);                      \
     else if (op == GEX_OP_GET) {                                                                                     \
-      if_pf (flags & GEX_FLAG_AD_REL) __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a load alone releases nothing */   \
+      if_pf (flags & GEX_FLAG_AD_REL) GASNETI_SCI_FENCE(__ATOMIC_SEQ_CST); /* a load alone releases nothing */       \
       old = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                                 \
     }                                                                                                                \
     else {                                                                                                           \
