@@ -22,6 +22,7 @@
 
 #![allow(unsafe_code)] // client memory, handlers, mapped regions
 
+use crate::am::flood::Flood;
 use crate::am::region::{LINE, Layout, SLOT};
 use crate::sci::{RemoteInterrupt, RemoteMap};
 use crate::sync::fixed::AtomicU64;
@@ -36,17 +37,6 @@ pub const GRANT: u32 = 16;
 const LAST_WORD: usize = LINE / 8 - 1;
 /// [`GRANT`] for a job with one peer, where the header's poll misses nobody.
 pub const GRANT_ALONE: u32 = 64;
-/// As long as a look finds fewer requests than this, the pauses before the next one double ([`Watch::caught_up`]).
-const WORTH_PAUSES: u32 = 16;
-/// The most pauses before such a look; each lasts for a [gap](crate::am::wait::Waiter::gap). A message that comes alone behind a flood waits for them.
-const MOST_FLOOD_PAUSES: u32 = 32;
-/// From so many pauses on each doubling must bring a quarter more requests. Otherwise they are all that the sender has for now: it waits for
-/// answers, and the pauses would be lost time to both.
-const PROVEN: u32 = 8;
-/// So many batches later that is tried again.
-const AGAIN: u32 = 64;
-/// After so many looks of one wait in vain a flood is over, and the pauses begin anew.
-pub const FLOOD_IS_OVER: u32 = 16;
 /// A grant to a wait that goes on is this part of others. The looks of a wait have gaps between them, and a peer that is not watched waits
 /// for their sum. The grant after a message is whole: the next message comes while it lasts. With this part there,
 /// too, a Short there and back in a job of four nodes took 190 to 220 ns instead of 168 to 188, where two cores share a cache (EPYC 7003
@@ -240,14 +230,8 @@ pub struct Watch {
     /// What a message of the watched peer grants; 0: that must be found out. It saves each the questions whether other peers or other work
     /// are to be looked after.
     again: AtomicU32,
-    /// 1: the last requests ended where the sender has not written yet, and no look has followed.
-    caught_up: AtomicU32,
-    /// How many pauses a wait makes then.
-    flood_pauses: AtomicU32,
-    /// How many requests the last batch had.
-    flood_batch: AtomicU32,
-    /// Batches until pauses are tried anew.
-    flood_rest: AtomicU32,
+    /// Whether a wait gives a sender time.
+    pub flood: Flood,
 }
 
 // SAFETY: the cells are used by whoever holds the inbox; any thread may use the atomics.
@@ -281,10 +265,7 @@ impl Watch {
             reply_index: Cell::new(0),
             granted: AtomicU32::new(0),
             again: AtomicU32::new(0),
-            caught_up: AtomicU32::new(0),
-            flood_pauses: AtomicU32::new(0),
-            flood_batch: AtomicU32::new(0),
-            flood_rest: AtomicU32::new(0),
+            flood: Flood::default(),
         }
     }
 
@@ -302,82 +283,13 @@ impl Watch {
         (self.granted.load(Ordering::Relaxed) & !TO_WAIT).saturating_sub(self.left.load(Ordering::Relaxed))
     }
 
-    /// This node has run `requests` one behind the other, and has caught up with the sender. A wait gives it time before it looks on
-    /// ([`Self::pauses_behind_flood`]). Each look at a line takes it away from a sender that has claimed it, and the sender has to wait until it is
-    /// back. A receiver that is as fast as the sender would do that to each line. Floods, ns for each message (EPYC VM, loaded, 2026-11):
-    ///
-    /// | cores | | SEQ | PAR |
-    /// |---|---|---|---|
-    /// | share a cache | Shorts | 16.9 -> 8.7 | 18.0 -> 10.7 |
-    /// | | Mediums of 64; 1,024; 4,096 bytes | 34 -> 28; 42 -> 37; 73 -> 68 | 36 -> 30; 44 -> 38; 75 -> 70 |
-    /// | share none | Shorts | 74 -> 47 | 88 -> 47 |
-    /// | | Mediums of 64; 1,024 bytes | 126 -> 110; 126 -> 121 | 155 -> 99; 150 -> 123 |
-    ///
-    /// A peer that waits for answers has sent all that there is, and pauses would be lost: two Shorts there and two back took 930 instead of 245 ns.
-    /// So they end where they bring nothing: 240 to 267. With that rule floods have less where cores share no cache (56 -> 42 in the mean of few).
+    /// This node has run `requests` one behind the other, and has caught up with the sender. If a wait is to pause then, the next look is the
+    /// library's. @FIGURES@
     #[inline(always)]
     pub fn caught_up(&self, requests: u32) {
-        if requests >= 2 && !cfg!(loom) {
-            self.end_of_batch(requests);
+        if requests >= 2 && !cfg!(loom) && self.flood.caught_up(requests) {
+            self.left.store(0, Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         }
-    }
-
-    /// The pauses grow until as many requests come meanwhile as are worth it, or until longer ones bring no more.
-    #[inline(never)]
-    fn end_of_batch(&self, requests: u32) {
-        // Relaxed, all: hints (see `Watch`).
-        let rest = self.flood_rest.load(Ordering::Relaxed);
-        let pauses = self.flood_pauses.load(Ordering::Relaxed);
-        let before = self.flood_batch.load(Ordering::Relaxed);
-        if pauses == 0 && rest > 0 {
-            self.flood_rest.store(rest - 1, Ordering::Relaxed);
-            return;
-        }
-        if requests < WORTH_PAUSES {
-            let is_in_vain = (PROVEN..MOST_FLOOD_PAUSES).contains(&pauses) && 4 * requests < 5 * before;
-            let is_old = pauses == MOST_FLOOD_PAUSES && rest == 0;
-            self.flood_batch.store(requests, Ordering::Relaxed);
-            if is_in_vain || is_old {
-                self.flood_pauses.store(0, Ordering::Relaxed);
-                self.flood_rest.store(if is_old { 0 } else { AGAIN }, Ordering::Relaxed);
-                return;
-            }
-            let more = (2 * pauses).clamp(1, MOST_FLOOD_PAUSES);
-            self.flood_pauses.store(more, Ordering::Relaxed);
-            // The most pauses are looked at again, too: what is sent may have become less.
-            self.flood_rest.store(if pauses == MOST_FLOOD_PAUSES { rest - 1 } else { AGAIN }, Ordering::Relaxed);
-        }
-        self.caught_up.store(1, Ordering::Relaxed);
-        self.left.store(0, Ordering::Relaxed);
-    }
-
-    /// True if a wait is to make pauses before it looks on.
-    #[inline(always)]
-    pub fn is_behind_flood(&self) -> bool {
-        self.caught_up.load(Ordering::Relaxed) > 0 // Relaxed: a hint
-    }
-
-    /// How many pauses a wait makes before it looks on.
-    #[inline(always)]
-    pub fn pauses_behind_flood(&self) -> u32 {
-        if !self.is_behind_flood() {
-            return 0;
-        }
-        self.forget_flood();
-        self.flood_pauses.load(Ordering::Relaxed) // Relaxed: a hint
-    }
-
-    /// A client that polls may compute between its polls, which gives the sender time enough.
-    #[inline(always)]
-    pub fn forget_flood(&self) {
-        self.caught_up.store(0, Ordering::Relaxed); // Relaxed: a hint
-    }
-
-    /// Nothing has come for a while: the next flood begins with short pauses.
-    #[inline(always)]
-    pub fn flood_is_over(&self) {
-        self.flood_pauses.store(0, Ordering::Relaxed); // Relaxed, both: hints
-        self.flood_rest.store(0, Ordering::Relaxed);
     }
 
     /// See the field.
@@ -460,46 +372,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_behind_a_flood_grow_until_they_are_worth_it_and_end_with_it() {
+    fn behind_a_flood_the_next_look_is_the_librarys() {
         let mut word = 0u64;
         let watch = Watch::none(&raw mut word, 1);
-        let pauses_after = |requests| {
+        let left = |requests| {
+            watch.grant(GRANT);
             watch.caught_up(requests);
-            watch.pauses_behind_flood()
+            watch.left.load(Ordering::Relaxed) // Relaxed: one thread
         };
-        assert_eq!([1, 2, 3, 2].map(pauses_after), [0, 1, 2, 4], "one message alone is no flood");
-        assert_eq!([WORTH_PAUSES, 31].map(pauses_after), [4, 4]);
-        assert_eq!(
-            [6, 8, 11, 14, 14].map(pauses_after),
-            [8, 16, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES, MOST_FLOOD_PAUSES]
-        );
-        assert_eq!(watch.pauses_behind_flood(), 0, "once for each batch");
-
-        watch.grant(GRANT);
-        watch.caught_up(2);
-        assert!(watch.is_behind_flood() && watch.left.load(Ordering::Relaxed) == 0, "the next look is the library's"); // Relaxed: one thread
-        watch.forget_flood();
-        assert_eq!((watch.is_behind_flood(), watch.pauses_behind_flood()), (false, 0));
-
-        watch.flood_is_over();
-        assert_eq!(pauses_after(2), 1);
-    }
-
-    /// A peer that sends so many requests, and waits for answers, has no more for who waits longer.
-    #[test]
-    fn pauses_that_bring_no_more_end_soon() {
-        for window in 2..WORTH_PAUSES {
-            let mut word = 0u64;
-            let watch = Watch::none(&raw mut word, 1);
-            let batches = 1000;
-            let pauses: u32 = (0..batches).map(|_| (watch.caught_up(window), watch.pauses_behind_flood()).1).sum();
-            assert!(pauses < batches / 2, "window {window}: {pauses} pauses in {batches} batches");
-        }
-        // The same behind a flood that wanted many.
-        let mut word = 0u64;
-        let watch = Watch::none(&raw mut word, 1);
-        [2, 4, 6, 8, 10, 13, 15].iter().for_each(|batch| watch.caught_up(*batch));
-        let pauses: u32 = (0..2000).map(|_| (watch.caught_up(4), watch.pauses_behind_flood()).1).sum();
-        assert!(pauses < 2000 * 2, "{pauses} pauses");
+        assert_eq!([left(1), left(2)], [GRANT, 0], "one message alone is no flood");
+        assert!(watch.flood.is_ahead());
     }
 }

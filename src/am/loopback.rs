@@ -72,11 +72,7 @@ impl<A: Adapter> Am<A> {
         let arg = |k: usize| (words[k / 2] >> (32 * (k % 2))) as i32;
         record_handler(token, len);
         let is_request = matches!(kind, Kind::LoopRequest);
-        let outer = self.loopback.is_counted_by_running().then(|| {
-            let outer = self.running.outer();
-            self.running.enter();
-            outer
-        });
+        let outer = self.loopback.is_counted_by_running().then(|| self.running.enter_inside());
         match load {
             // SAFETY: the client registered this function for messages of this category and argument count.
             Load::Short => unsafe { dispatch::short(function, token.raw(), arg, args.count()) },

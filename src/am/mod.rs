@@ -25,6 +25,7 @@ pub mod direct;
 pub mod dispatch;
 pub mod endpoint;
 pub mod engine;
+pub mod flood;
 pub mod handlers;
 pub mod inbox;
 pub mod lend;

@@ -85,7 +85,7 @@ impl<A: Adapter> Inbox<A> {
     /// looks, so that no register must be saved. That is the cost of an empty poll, and half of what a message waits for.
     #[inline(always)]
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
-        am.watch.forget_flood();
+        am.watch.flood.forget();
         match self.look_for(am) {
             None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             found => self.go_on_in_loop(am, found),

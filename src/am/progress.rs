@@ -18,8 +18,9 @@
 //!
 //! Must not know: which queue is looked at, what a message says.
 
-use super::direct::{FLOOD_IS_OVER, Seen};
+use super::direct::Seen;
 use super::engine::{ADAPTER, Am, PIECE};
+use super::flood::LOOKS_IN_VAIN;
 use super::inbox::Inbox;
 use crate::am::wait::{Look, Rest};
 use crate::sci::{Adapter, Effort};
@@ -125,7 +126,7 @@ impl<A: Adapter> Am<A> {
         // While another thread is polling, this poll has nothing to do.
         let poll = |inbox: &Inbox<A>| {
             let found = inbox.poll(self, Look::Glance);
-            self.watch.forget_flood();
+            self.watch.flood.forget();
             (found, inbox.let_header_poll(self))
         };
         let (found, inline) = self.inbox.try_with(poll).unwrap_or((false, 0));
@@ -234,8 +235,8 @@ impl<A: Adapter> Am<A> {
     /// before a sleep: a peer that stored before it could see us about to sleep wakes nobody. Sleeps are as long as `rest` allows.
     #[inline(always)]
     pub fn wait_step_with(&self, failed: u32, rest: Rest, ready: impl Fn() -> bool) -> u32 {
-        // Behind a flood the sender gets time, so that its lines stay with it (`Watch::caught_up`).
-        for _ in 0..self.watch.pauses_behind_flood() {
+        // Behind a flood the sender gets time, so that its lines stay with it (`flood`).
+        for _ in 0..self.watch.flood.take_pauses() {
             self.waiter.pause();
         }
         // What `gasneti_sci_wait` does in the header.
@@ -288,8 +289,8 @@ impl<A: Adapter> Am<A> {
             0 => _ = inbox.let_header_poll(self),
             _ => inbox.let_wait_look(self),
         });
-        if next >= FLOOD_IS_OVER {
-            self.watch.flood_is_over();
+        if next >= LOOKS_IN_VAIN {
+            self.watch.flood.is_over();
         }
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         next

@@ -94,8 +94,7 @@ impl<A: Adapter> Inbox<A> {
         }
         let function = function(am, token, meta);
         record_handler(token, meta.len());
-        let outer = am.running.outer();
-        am.running.enter();
+        let outer = am.running.enter_inside();
         // SAFETY: the client registered this function for messages with payload and this argument count; a client's Short takes
         // the path in `run`. `buf` was checked to have the message's length.
         unsafe { dispatch::payload(function, token.raw(), buf, meta.len(), |k| slot.arg(first, k), meta.args()) };

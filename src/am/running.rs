@@ -49,6 +49,14 @@ impl Running {
         self.by.store(thread_number(), Ordering::Relaxed); // Relaxed: as in `outer`; for others see `is_here`
     }
 
+    /// As [`Self::enter`]. Returns what [`Self::outer`] was.
+    #[inline(always)]
+    pub(super) fn enter_inside(&self) -> usize {
+        let outer = self.outer();
+        self.enter();
+        outer
+    }
+
     /// That handler has returned, inside the one that `outer` names.
     #[inline(always)]
     pub(super) fn leave(&self, outer: usize) {
@@ -79,8 +87,7 @@ mod tests {
         let elsewhere = || std::thread::scope(|scope| scope.spawn(|| running.is_here()).join().unwrap());
         assert!(!running.is_here() && running.is_idle());
         running.enter();
-        let outer = running.outer();
-        running.enter();
+        let outer = running.enter_inside();
         assert!(running.is_here() && !running.is_idle() && !elsewhere());
         running.leave(outer);
         assert!(running.is_here());

@@ -18,7 +18,7 @@ use super::region::SLOT;
 use super::running::OUTERMOST;
 use super::slot::Slot;
 use crate::sci::{Adapter, Effort};
-use crate::sync::Ordering;
+use crate::sync::{AtomicPtr, Ordering};
 use std::cell::Cell;
 
 /// After this many polls that served what the header had seen, the adapter may look at its network. Else two near nodes that answer each other at once would leave it alone for
@@ -36,6 +36,16 @@ enum Ran {
     Last,
     /// It was run, and another waits.
     More,
+}
+
+/// Sets message `next` as the one to look for, behind one of its lap. Its slot is the one behind, too: 18 instructions less than to find that by its
+/// number.
+#[inline(always)]
+fn step_on(index: &Cell<u32>, at: &Cell<usize>, slot: &AtomicPtr<u64>, next: u32) {
+    index.set(next);
+    at.set(at.get() + SLOT);
+    // Relaxed, both: see `Watch`; only this thread writes it now.
+    slot.store(slot.load(Ordering::Relaxed).wrapping_byte_add(SLOT), Ordering::Relaxed);
 }
 
 impl<A: Adapter> Inbox<A> {
@@ -128,16 +138,9 @@ impl<A: Adapter> Inbox<A> {
             self.watch_request(am, watch.peer.get(), from.next_request.get());
             return if may_be_more { Ran::More } else { Ran::Last };
         }
-        // Within a lap the next slot is the one behind: 18 instructions less than to find it by its number.
         match self.layout.begins_lap(next) {
             true => self.watch_request(am, watch.peer.get(), next),
-            false => {
-                watch.request_index.set(next);
-                watch.request_at.set(watch.request_at.get() + SLOT);
-                // Relaxed: see `Watch`; only this thread writes it now.
-                let request = watch.request.load(Ordering::Relaxed).wrapping_byte_add(SLOT);
-                watch.request.store(request, Ordering::Relaxed); // Relaxed: as above
-            }
+            false => step_on(&watch.request_index, &watch.request_at, &watch.request, next),
         }
         let more = self.watched_slot(&watch.request_at).look(watch.request_sequence.load(Ordering::Relaxed));
         if more.is_some() { Ran::More } else { Ran::Last }
@@ -163,13 +166,7 @@ impl<A: Adapter> Inbox<A> {
         let next = index.wrapping_add(1);
         match self.layout.begins_lap(next) {
             true => self.watch_reply(am, watch.peer.get(), next),
-            false => {
-                watch.reply_index.set(next);
-                watch.reply_at.set(watch.reply_at.get() + SLOT);
-                // Relaxed: see `Watch`; only this thread writes it now.
-                let reply = watch.reply.load(Ordering::Relaxed).wrapping_byte_add(SLOT);
-                watch.reply.store(reply, Ordering::Relaxed); // Relaxed: as above
-            }
+            false => step_on(&watch.reply_index, &watch.reply_at, &watch.reply, next),
         }
         let more = sent != next
             && self.watched_slot(&watch.reply_at).look(watch.reply_sequence.load(Ordering::Relaxed)).is_some();
@@ -181,7 +178,7 @@ impl<A: Adapter> Inbox<A> {
     #[inline(always)]
     pub(crate) fn let_header_poll(&self, am: &Am<A>) -> u32 {
         let made = am.watch.made();
-        let may = self.may_header_poll(am) && !am.watch.is_behind_flood();
+        let may = self.may_header_poll(am) && !am.watch.flood.is_ahead();
         am.watch.grant(if may { self.grant } else { 0 });
         made
     }

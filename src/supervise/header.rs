@@ -12,6 +12,7 @@
 //!    reads the other half of all nodes. So a fast node's next values do not destroy what a slow one still reads.
 //!
 //! Must not know: what is in a bulletin, processes, where descriptors come from, the fabric behind the header.
+
 #![allow(unsafe_code)] // processes and signals
 
 use crate::os::namespace::{self, Namespace};
@@ -23,9 +24,12 @@ use std::time::Duration;
 
 mod hosts;
 mod losses;
+mod phase;
 mod tasks;
+
 pub use hosts::Half;
 pub use losses::Boxes;
+pub use phase::Phase;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GASNSCIJ");
 /// Version of the layout. The launcher passes it to the nodes.
@@ -39,31 +43,6 @@ const PAGE: usize = 4096;
 /// With 10 ms each time, 1,024 nodes that waited for the last of them took a fifth of two cores from it (perf, EPYC VM, 2026-11).
 const NO_NEWS: Duration = Duration::from_millis(10);
 const NO_NEWS_YET: Duration = Duration::from_secs(1);
-
-/// How far a node has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[repr(u32)]
-pub enum Phase {
-    /// Not in `gasnet_init` yet. Some programs never get there.
-    Unborn = 0,
-    /// In `gasnet_init`.
-    Joining = 1,
-    /// Between init and attach.
-    Inited = 2,
-    /// After attach.
-    Attached = 3,
-    /// In `gasnet_exit`, or returning from `main`; the exit code is recorded.
-    Exiting = 4,
-    /// It ends with a line that says why the job ends; the exit code is recorded.
-    Failed = 5,
-}
-
-impl Phase {
-    pub(super) fn from_word(word: u32) -> Phase {
-        let known = [Phase::Unborn, Phase::Joining, Phase::Inited, Phase::Attached, Phase::Exiting];
-        known.get(word as usize).copied().unwrap_or(Phase::Failed)
-    }
-}
 
 #[repr(C, align(128))]
 struct Fixed {

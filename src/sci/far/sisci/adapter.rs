@@ -224,8 +224,17 @@ pub enum Verdict {
     Arrived,
     /// That is not known, or they did not. They have to be made again.
     Unknown,
+    /// As `Unknown`, and the library does not begin to notice what goes wrong either: later.
+    Dark,
     /// The peer is gone, for this reason.
     Gone(String),
+}
+
+impl Verdict {
+    /// Stores have to be made again.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Verdict::Unknown | Verdict::Dark)
+    }
 }
 
 /// The way to a peer's segment.
@@ -334,8 +343,9 @@ impl Remote {
                 self.descriptor.0.repeats.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
                 // Not known, or not arrived: libraries differ in what they say after the first. So the stores are made again after both.
                 match self.start() {
+                    SEQ_OK => Verdict::Unknown,
                     SEQ_NOT_RETRIABLE => Verdict::Gone("its segment is gone".into()),
-                    _ => Verdict::Unknown,
+                    _ => Verdict::Dark,
                 }
             }
         }
@@ -343,9 +353,8 @@ impl Remote {
 
     /// Makes stores by `make`, again until they have arrived.
     pub fn confirm(&self, mut make: impl FnMut(&Remote) -> Result<(), String>) -> Verdict {
-        let attempts = (0..TRIES).map(|_| self.attempt(&mut make));
-        let last = attempts.into_iter().find(|verdict| *verdict != Verdict::Unknown);
-        last.unwrap_or(Verdict::Unknown)
+        let mut attempts = (0..TRIES).map(|_| self.attempt(&mut make));
+        attempts.find(|verdict| *verdict != Verdict::Unknown).unwrap_or(Verdict::Unknown)
     }
 
     /// Why the peer is of no use any more, if the library knows it.

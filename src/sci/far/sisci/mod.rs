@@ -6,7 +6,8 @@
 //! Weaker than our own TCP:
 //! - Only a token at the beginning of each ring says that a node of the job has written it, and memory is guarded by the number of its segment.
 //!   Who may use the card may write there.
-//! - The first contact waits until the library has answered: a fraction of a millisecond, or about a second for each try if the peer's process does not run.
+//! - The first contact waits until the library has answered: a fraction of a millisecond, or about a second for each try if the peer's process does not run; ten
+//!   times as long passes between two such tries.
 //! - Bytes are copied out of rings by the target, so a target that computes lets them wait.
 //!
 //! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts · adapter · layout, library.

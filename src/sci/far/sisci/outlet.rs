@@ -19,8 +19,9 @@ use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Between two tries to make a link.
+/// Between two tries to make a link: so long at least, and so many times as long as the last one took.
 const PAUSE: Duration = Duration::from_millis(1);
+const REST: u32 = 10;
 
 /// How things stand with the peer.
 pub enum Link {
@@ -60,9 +61,8 @@ pub struct Outlet {
     has_said_bye: bool,
     /// The token is in the ring, before anything else.
     has_said_hello: bool,
-    /// Since when it is unknown whether stores have arrived, and how long that may last.
+    /// Since when it is unknown whether stores have arrived.
     unknown: Option<Instant>,
-    patience: Duration,
     /// Bytes that the peer knows of, and of these how many it has taken.
     sent: u64,
     taken: u64,
@@ -96,7 +96,6 @@ impl Outlet {
             has_said_bye: false,
             has_said_hello: false,
             unknown: None,
-            patience: ground.contact,
             sent: 0,
             taken: 0,
             words: [0; WORDS.len()],
@@ -165,7 +164,8 @@ impl Outlet {
                     }
                     Err(why) => {
                         let (since, _) = *tries.get_or_insert((now, now));
-                        *tries = Some((since, Instant::now() + PAUSE));
+                        // A try that took long held up this thread: others come first.
+                        *tries = Some((since, Instant::now() + PAUSE.max(REST * now.elapsed())));
                         if since.elapsed() < ground.contact {
                             return Ok(false);
                         }
@@ -224,16 +224,16 @@ impl Outlet {
     }
 
     /// What has become of stores. True: they are there. If that stays unknown for longer than a first contact may take, the peer is gone.
-    fn judge(&mut self, verdict: Verdict) -> bool {
+    fn judge(&mut self, ground: &Ground, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Arrived => {
                 self.unknown = None;
                 true
             }
-            Verdict::Unknown => {
+            Verdict::Unknown | Verdict::Dark => {
                 let since = *self.unknown.get_or_insert_with(Instant::now);
-                if since.elapsed() > self.patience {
-                    let seconds = self.patience.as_secs_f64();
+                if since.elapsed() > ground.contact {
+                    let seconds = ground.contact.as_secs_f64();
                     self.link =
                         Link::Gone(format!("the library has not said for {seconds} s that stores have arrived"));
                 }
@@ -247,7 +247,7 @@ impl Outlet {
     }
 
     /// Sees to it that all words are at the peer as they must be.
-    fn settle(&mut self) -> bool {
+    fn settle(&mut self, ground: &Ground) -> bool {
         if !self.is_stale {
             return true;
         }
@@ -256,8 +256,8 @@ impl Outlet {
             self.at.iter().zip(self.words).for_each(|(at, value)| remote.store(*at, value));
             Ok(())
         });
-        self.is_stale = verdict == Verdict::Unknown;
-        self.judge(verdict)
+        self.is_stale = verdict.is_open();
+        self.judge(ground, verdict)
     }
 
     /// Gives the peer a word, and wakes it if it sleeps.
@@ -278,8 +278,8 @@ impl Outlet {
         {
             remote.ring();
         }
-        self.is_stale |= verdict == Verdict::Unknown;
-        self.judge(verdict);
+        self.is_stale |= verdict.is_open();
+        self.judge(ground, verdict);
     }
 
     /// Looks how much the peer has taken. True if that is more than before.
@@ -304,7 +304,7 @@ impl Outlet {
     /// # Safety
     /// As many bytes as `head` says are readable at `from`, until this returns.
     pub unsafe fn put(&mut self, ground: &Ground, head: Head, from: *const u8) -> Result<bool, Lost> {
-        if !self.settle() || self.dma.as_ref().is_some_and(Dma::is_flying) {
+        if !self.settle(ground) || self.dma.as_ref().is_some_and(Dma::is_flying) {
             return Ok(false);
         }
         let (size, ring) = (head.size(), ground.layout.ring);
@@ -327,7 +327,7 @@ impl Outlet {
             let (stage, at) = (self.stage.0.as_ptr(), place);
             // SAFETY: a line of the stage.
             let verdict = remote.confirm(|remote| unsafe { remote.copy(stage, at, LINE) });
-            if !self.judge(verdict) {
+            if !self.judge(ground, verdict) {
                 return Ok(false);
             }
             place -= ring - left;
@@ -340,7 +340,7 @@ impl Outlet {
         }
         // SAFETY: the caller's promise.
         let verdict = unsafe { self.store(head, from, place) };
-        if !self.judge(verdict) {
+        if !self.judge(ground, verdict) {
             return Ok(false);
         }
         self.sent += (skipped + size) as u64;
@@ -435,7 +435,7 @@ impl Outlet {
         }
         let landed = self.land(ground);
         let came = self.look(ground);
-        self.settle();
+        self.settle(ground);
         let _ = self.pump(ground); // a loss stands in the link
         landed || came
     }
@@ -450,14 +450,17 @@ impl Outlet {
         self.is_heard
     }
 
-    /// Says that nothing comes any more, once. True: it is said, or nobody hears it.
+    /// Says that nothing comes any more, once. True: it is announced, or nobody hears it.
     pub fn leave(&mut self, ground: &Ground) -> bool {
         let is_up = matches!(self.link, Link::Up(_));
-        if self.has_said_bye || !(is_up || self.is_heard) {
+        if !(is_up || self.is_heard) {
             return true;
         }
         if is_up && self.has_tasks() {
             return false;
+        }
+        if self.has_said_bye {
+            return true;
         }
         let bye = Head { kind: Kind::Bye, len: 0, number: 0 };
         self.has_said_bye = match self.is_up(ground) {
@@ -466,7 +469,7 @@ impl Outlet {
             Ok(false) => matches!(self.link, Link::Gone(_) | Link::Left),
             Err(_) => true,
         };
-        self.has_said_bye
+        self.has_said_bye && !self.has_tasks()
     }
 
     /// Asks the library whether the peer is still there.

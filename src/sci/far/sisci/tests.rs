@@ -78,8 +78,13 @@ fn it_does_so_with_the_alignments_of_cards_and_when_stores_are_lost() {
 
 #[test]
 fn a_link_that_dies_ends_with_its_reason() {
-    let (is_well, said) = with_variables(&[("SISCI_FAULT", "dead:3000")], "it_does_what_every_wire_must_do");
-    assert!(!is_well && said.contains("its segment is gone"), "{said}");
+    for (fault, reason) in [
+        ("dead:3000", "its segment is gone"),
+        ("pending:1", "the library has not said for 5 s that stores have arrived"),
+    ] {
+        let (is_well, said) = with_variables(&[("SISCI_FAULT", fault)], "it_does_what_every_wire_must_do");
+        assert!(!is_well && said.contains(reason), "{fault}: {said}");
+    }
 }
 
 #[test]

@@ -103,8 +103,11 @@ impl Outlet {
         Ok(true)
     }
 
-    /// Sends what of tasks there is room for.
+    /// Sends what of tasks there is room for, once the link is there and the peer knows who sends.
     pub fn pump(&mut self, ground: &Ground) -> Result<(), Lost> {
+        if !self.is_up(ground)? {
+            return Ok(());
+        }
         while let Some(mut task) = self.tasks.pop_front() {
             // SAFETY: who began the write keeps its bytes until it is done; the memory of an answer stays.
             let is_over = unsafe { self.send(ground, &mut task) };
@@ -150,9 +153,7 @@ impl Outlet {
             return false;
         }
         self.tasks.push_back(Task { offset: None, from, len, sent: 0, done: None });
-        if let Ok(true) = self.is_up(ground) {
-            let _ = self.pump(ground); // a loss is told by the next progress
-        }
+        let _ = self.pump(ground); // a loss is told by the next progress
         true
     }
 
