@@ -227,9 +227,10 @@ make_xtask() { cargo_build "xtask" --quiet --package xtask || not_built "the bui
 
 # Runs C programs: lines PROGRAM|NODES|HOW|ENVIRONMENT|AGAIN on standard input, as cargo xtask programs --help says. Prints what failed, and adds to
 # passed and failed. Status 0 if nothing failed.
-run_programs() { # [OPTION...]
+run_in=()
+run_programs() { # [OPTION...]; run_in: a command that runs it
   local log
-  log=$("$xtask" programs --run "$@")
+  log=$("${run_in[@]}" "$xtask" programs --run "$@")
   grep -v '^programs: ' <<<"$log"
   [[ $log =~ 'programs: '([0-9]+)' passed, '([0-9]+)' failed'$ ]] || { fail "the C programs did not come to their end"; return 1; }
   passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))

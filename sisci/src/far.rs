@@ -119,8 +119,8 @@ impl Shadow {
         shadows.0.retain(|shadow| shadow.strong_count() > 0);
         shadows.0.push(Arc::downgrade(&shadow));
         if !shadows.1 {
-            shadows.1 = true;
             worker::spawn("sisci-far", look_again)?;
+            shadows.1 = true;
         }
         Ok(shadow)
     }

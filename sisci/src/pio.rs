@@ -173,7 +173,7 @@ pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
         for map in handle::all(Kind::Map) {
             let Ok((slot, base)) = address(map, 0, 0) else { continue };
             let inside = (remote as usize).wrapping_sub(base as usize);
-            if inside <= slot.size.load(Ordering::Relaxed) {
+            if inside < slot.size.load(Ordering::Relaxed) {
                 // SAFETY: the caller's.
                 return unsafe { copy_with_care(memory.cast_mut(), map, inside, size, 0) };
             }

@@ -1,10 +1,11 @@
-//! What an owner tells of a resource to who only asks (`gasnet-sci sisci`), as a text: a line of `name=value` words, and one for each connection.
+//! What an owner tells of a resource to a process that only asks (`gasnet-sci sisci`), as JSON.
 
-use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 /// A resource as its owner sees it. What a resource has not is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The process that answered.
     pub process: u32,
@@ -27,7 +28,7 @@ pub struct Report {
 }
 
 /// A connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
     /// The node that has connected.
     pub node: u32,
@@ -50,42 +51,13 @@ impl Report {
 
     /// The text.
     pub fn text(&self) -> String {
-        let Report { process, since, size, flags, others, waiting, .. } = self;
-        let (is_available, has_callback) = (u8::from(self.is_available), u8::from(self.has_callback));
-        let mut text = format!(
-            "process={process} since={since} size={size} flags={flags} available={is_available} others={others} callback={has_callback} \
-             waiting={waiting}\n"
-        );
-        for Peer { node, process, since } in &self.peers {
-            let _ = writeln!(text, "node={node} process={process} since={since}");
-        }
-        text
+        serde_json::to_string(self).unwrap_or_default() // numbers and lists of them: that does not fail
     }
 
     /// What a text says.
     pub fn parse(text: &str) -> Option<Report> {
-        let mut lines = text.lines();
-        let line = lines.next()?;
-        let peer = |line| {
-            Some(Peer { node: word(line, "node")?, process: word(line, "process")?, since: word(line, "since")? })
-        };
-        Some(Report {
-            process: word(line, "process")?,
-            since: word(line, "since")?,
-            size: word(line, "size")?,
-            flags: word(line, "flags")?,
-            is_available: word::<u8>(line, "available")? != 0,
-            others: word(line, "others")?,
-            has_callback: word::<u8>(line, "callback")? != 0,
-            waiting: word(line, "waiting")?,
-            peers: lines.map(peer).collect::<Option<_>>()?,
-        })
+        serde_json::from_str(text).ok()
     }
-}
-
-/// The number that stands behind a name.
-fn word<T: std::str::FromStr>(line: &str, name: &str) -> Option<T> {
-    line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?.parse().ok()
 }
 
 #[cfg(test)]
@@ -108,9 +80,7 @@ mod tests {
         };
         assert_eq!(Report::parse(&report.text()), Some(report));
         assert_eq!(Report::parse(&Report::default().text()), Some(Report::default()));
-        for text in
-            ["", "process=1", "process=x since=1 size=1 flags=0 available=0 others=0 callback=0 waiting=0", "\n\n"]
-        {
+        for text in ["", "{}", "[]", "{\"process\": 1}", "\n\n"] {
             assert_eq!(Report::parse(text), None, "{text}");
         }
     }

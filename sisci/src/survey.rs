@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek};
 
+use rustix::fs::fcntl_get_seals;
 use rustix::net::sockopt;
 
 use crate::config;
@@ -104,8 +105,9 @@ fn ask(name: Name, silent: &mut HashSet<u32>) -> (Option<u32>, Option<Report>) {
     }
 }
 
-/// What stands in the file of an answer.
+/// What stands in the memory of an answer. Only memory has seals: reading another kind of file might wait for ever.
 fn read(mut file: File) -> Option<String> {
+    fcntl_get_seals(&file).ok()?;
     file.rewind().ok()?;
     let mut text = String::new();
     file.take(LONGEST).read_to_string(&mut text).ok()?;

@@ -63,34 +63,37 @@ unsafe extern "C" fn execle_array(path: *const c_char, argv: Texts) -> c_int {
     }
 }
 
-/// A function with a list of arguments puts them in a row on the stack, and calls one that takes an array.
+/// Five arguments are in registers, the others on the stack behind the return address, which is moved below them.
 #[cfg(target_arch = "x86_64")]
-macro_rules! listed {
-    ($($name:ident => $array:path;)*) => { $(
-        // SAFETY: five arguments are in registers, the others on the stack behind the return address, which is moved below them.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() -> c_int {
-            std::arch::naked_asm!(
-                "pop r11", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp", "push r11", "call {}",
-                "pop r11", "add rsp, 40", "push r11", "ret", sym $array
-            )
-        }
-    )* };
+macro_rules! with_a_row {
+    ($array:path) => {
+        std::arch::naked_asm!(
+            "pop r11", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp", "push r11", "call {}",
+            "pop r11", "add rsp, 40", "push r11", "ret", sym $array
+        )
+    };
 }
 
-/// The same: seven arguments are in registers, the others on the stack.
+/// Seven arguments are in registers, the others on the stack, right above the place where the registers are stored. It stays aligned to 16 bytes.
 #[cfg(target_arch = "aarch64")]
+macro_rules! with_a_row {
+    ($array:path) => {
+        std::arch::naked_asm!(
+            "sub sp, sp, #64", "str x30, [sp]", "stp x1, x2, [sp, #8]", "stp x3, x4, [sp, #24]", "stp x5, x6, [sp, #40]",
+            "str x7, [sp, #56]", "add x1, sp, #8", "bl {}", "ldr x30, [sp]", "add sp, sp, #64", "ret", sym $array
+        )
+    };
+}
+
+/// A function with a list of arguments puts them in a row on the stack, and calls one that takes an array.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! listed {
     ($($name:ident => $array:path;)*) => { $(
-        // SAFETY: the registers are stored right below the arguments on the stack, which stays aligned to 16 bytes.
+        // SAFETY: see `with_a_row`.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() -> c_int {
-            std::arch::naked_asm!(
-                "sub sp, sp, #64", "str x30, [sp]", "stp x1, x2, [sp, #8]", "stp x3, x4, [sp, #24]", "stp x5, x6, [sp, #40]",
-                "str x7, [sp, #56]", "add x1, sp, #8", "bl {}", "ldr x30, [sp]", "add sp, sp, #64", "ret", sym $array
-            )
+            with_a_row!($array)
         }
     )* };
 }
