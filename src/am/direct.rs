@@ -248,7 +248,8 @@ const NO_SEQUENCE: u16 = 1;
 impl Watch {
     /// Nothing is granted: each poll is a call of the library. `gap`: pauses between two looks. `readable`: any word. The slots point there until they are known,
     /// because a header poll of another thread may see a grant before it sees the slots (no order, see [`Watch`]).
-    pub fn none(readable: *mut u64, gap: u32) -> Watch {
+    /// `apart`: see [`Flood::new`].
+    pub fn none(readable: *mut u64, gap: u32, apart: bool) -> Watch {
         Watch {
             left: AtomicU32::new(0),
             pauses: AtomicU32::new(0),
@@ -265,7 +266,7 @@ impl Watch {
             reply_index: Cell::new(0),
             granted: AtomicU32::new(0),
             again: AtomicU32::new(0),
-            flood: Flood::default(),
+            flood: Flood::new(apart),
         }
     }
 
@@ -284,7 +285,7 @@ impl Watch {
     }
 
     /// This node has run `requests` one behind the other, and has caught up with the sender. If a wait is to pause then, the next look is the
-    /// library's. @FIGURES@
+    /// library's.
     #[inline(always)]
     pub fn caught_up(&self, requests: u32) {
         if requests >= 2 && !cfg!(loom) && self.flood.caught_up(requests) {
@@ -374,7 +375,7 @@ mod tests {
     #[test]
     fn behind_a_flood_the_next_look_is_the_librarys() {
         let mut word = 0u64;
-        let watch = Watch::none(&raw mut word, 1);
+        let watch = Watch::none(&raw mut word, 1, true);
         let left = |requests| {
             watch.grant(GRANT);
             watch.caught_up(requests);

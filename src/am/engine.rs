@@ -117,7 +117,7 @@ impl<A: Adapter> Am<A> {
             peers: unsafe { Peers::new(threaded, me, layout, connector) },
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             inbox: unsafe { ModeLock::new(threaded, Inbox::new(me, layout, command, control, adapter.wants_polls())) },
-            watch: Watch::none(readable, waiter.gap()),
+            watch: Watch::none(readable, waiter.gap(), !waiter.shares_cores()),
             endpoints: [Endpoint { handlers, table: PeerTable::new(me, layout.nodes()) }],
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.
             transfer: unsafe { Transfer::new(threaded, config, adapter.properties(), queue) },

@@ -34,13 +34,23 @@ pub struct Flood {
     batch: AtomicU32,
     /// Batches until no pauses, or the most, are tried anew.
     rest: AtomicU32,
+    /// Whether senders have cores of their own. A sender that waits for this core sends nothing while it pauses.
+    apart: bool,
 }
 
 // Relaxed, in all of this file: hints, see its head.
 impl Flood {
+    /// `apart`: every node of this host has a core of its own.
+    pub fn new(apart: bool) -> Flood {
+        Flood { apart, ..Flood::default() }
+    }
+
     /// This node has run `requests` one behind the other, and has caught up with the sender. True if a wait is to pause before it looks on.
     #[inline(never)]
     pub fn caught_up(&self, requests: u32) -> bool {
+        if !self.apart {
+            return false;
+        }
         let pauses = self.pauses_after(requests);
         self.pauses.store(pauses, Ordering::Relaxed); // Relaxed, both: hints
         self.caught_up.store(u32::from(pauses > 0), Ordering::Relaxed);
@@ -111,7 +121,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_until_they_are_worth_it_and_end_with_the_flood() {
-        let flood = Flood::default();
+        let flood = Flood::new(true);
         assert_eq!([2, 3, 2].map(|n| pauses_after(&flood, n)), [1, 2, 4]);
         assert_eq!([WORTH, 31].map(|n| pauses_after(&flood, n)), [4, 4]);
         assert_eq!([6, 8, 11, 14, 14].map(|n| pauses_after(&flood, n)), [8, 16, MOST, MOST, MOST]);
@@ -127,12 +137,12 @@ mod tests {
     #[test]
     fn pauses_that_bring_no_more_end_soon() {
         for window in 2..WORTH {
-            let flood = Flood::default();
+            let flood = Flood::new(true);
             let pauses: u32 = (0..1000).map(|_| pauses_after(&flood, window)).sum();
             assert!(pauses < 500, "window {window}: {pauses} pauses in 1000 batches");
         }
         // The same behind a flood that wanted the most.
-        let flood = Flood::default();
+        let flood = Flood::new(true);
         [2, 4, 6, 8, 10, 13, 15].iter().for_each(|batch| _ = flood.caught_up(*batch));
         let pauses: u32 = (0..2000).map(|_| pauses_after(&flood, 4)).sum();
         assert!(pauses < 4000, "{pauses} pauses in 2000 batches");
@@ -141,11 +151,18 @@ mod tests {
     /// A sender whose requests come one in each second pause has many more for a node that waits longer.
     #[test]
     fn a_flood_keeps_its_pauses() {
-        let (flood, mut pauses, mut paused) = (Flood::default(), 0, 0);
+        let (flood, mut pauses, mut paused) = (Flood::new(true), 0, 0);
         for _ in 0..1000 {
             pauses = pauses_after(&flood, 2 + pauses / 2);
             paused += u32::from(pauses >= PROVEN);
         }
         assert!(paused > 900, "{paused} of 1000 batches");
+    }
+
+    #[test]
+    fn nodes_that_share_a_core_make_no_pauses() {
+        let flood = Flood::new(false);
+        assert!([2, 3, 5, 9].iter().all(|batch| !flood.caught_up(*batch)));
+        assert_eq!((flood.is_ahead(), flood.take_pauses()), (false, 0));
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! Must not know: what the words mean to their readers.
 
+use crate::os::machine;
 use crate::sci::SegmentId;
 
 /// Bytes of a cache line, and of an SCI packet.
@@ -55,6 +56,11 @@ pub const LINKS: SegmentId = SegmentId(6);
 /// it. Raise the number for any other change.
 pub const LAYOUT_VERSION: u64 = 0x5C1_0003 << 16 | SLOT as u64;
 
+/// What a node says of its layout, and of its kind of machine: nodes of a job say the same.
+pub fn layout_version() -> u64 {
+    machine::layout(LAYOUT_VERSION)
+}
+
 const PAGE: usize = if cfg!(loom) { LINE } else { 4096 };
 
 /// Offsets within the regions of a job with this many nodes and slots.
@@ -94,7 +100,7 @@ impl Layout {
 
     /// The words of the control region's header line; both sides must agree on all of them.
     pub fn header(&self) -> [u64; 4] {
-        [LAYOUT_VERSION, self.nodes as u64, self.slots as u64, RING as u64]
+        [layout_version(), self.nodes as u64, self.slots as u64, RING as u64]
     }
 
     /// True if there is more than one group of peers, so that exist words are used.

@@ -210,6 +210,11 @@ impl Waiter {
         self.gap
     }
 
+    /// This machine has fewer cores for the job than nodes.
+    pub fn shares_cores(&self) -> bool {
+        self.shared
+    }
+
     /// How many empty polls pause after one that found something.
     pub fn pauses(&self) -> u32 {
         self.pauses

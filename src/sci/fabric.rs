@@ -11,6 +11,7 @@
 use super::interrupt::Bell;
 use super::segment::Life;
 use super::{NodeId, SciError};
+use crate::os::machine;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, fallocate, fstat};
@@ -207,7 +208,7 @@ impl Fabric {
     pub(crate) fn check_extent(&self, fd: &OwnedFd, offset: u64, len: u64) -> Result<(), SciError> {
         let segment = file_len(fd)?;
         let inside = offset.checked_add(len).is_some_and(|end| end <= segment);
-        let page = super::window::page_size() as u64;
+        let page = machine::page_size() as u64;
         if len == 0 || (inside && offset >= self.space && offset.is_multiple_of(page) && len.is_multiple_of(page)) {
             return Ok(());
         }

@@ -15,10 +15,10 @@ use super::far::remote::FarMap;
 use super::interrupt::{Bell, BellPlace, OwnInterrupt, PeerInterrupt};
 use super::pio;
 use super::shm::{Shm, ShmBell, ShmLocal, ShmLocalSegment, ShmRemoteSegment};
-use super::window::page_size;
 use super::{
     Adapter, Effort, JobAdapter, NodeId, Placement, Properties, RemoteInterrupt, RemoteSegment, SciError, SegmentId,
 };
+use crate::os::machine::page_size;
 use crate::os::{net, sys};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

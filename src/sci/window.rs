@@ -8,6 +8,7 @@
 #![allow(unsafe_code)] // mapped memory, system calls
 
 use super::SciError;
+use crate::os::machine::page_size;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -66,12 +67,6 @@ impl Window {
     pub fn stride(&self) -> usize {
         self.stride
     }
-}
-
-/// Bytes.
-pub(crate) fn page_size() -> usize {
-    // SAFETY: no memory is passed.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
 struct Reservation {

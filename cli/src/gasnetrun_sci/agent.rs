@@ -11,7 +11,7 @@ use super::reach::AGENT;
 use super::registry::{self, Entry};
 use super::start::Start;
 use super::stop::Stop;
-use gasnet_sci::am::region::LAYOUT_VERSION;
+use gasnet_sci::am::region::layout_version;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::boot::HANDOFF;
 use gasnet_sci::job::limits;
@@ -52,7 +52,7 @@ pub fn hello() -> Hello {
     Hello {
         channel: channel::VERSION,
         handoff: header::VERSION,
-        layout: LAYOUT_VERSION,
+        layout: layout_version(),
         library: env!("CARGO_PKG_VERSION").into(),
         host: host::name().to_string_lossy().into_owned(),
         cpus: ((cpus * 100.0) as u32).max(1),

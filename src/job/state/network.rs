@@ -2,7 +2,7 @@
 //!
 //! Must not know: how a wire works.
 
-use crate::am::region::{DECK, LAYOUT_VERSION, PAYLOAD};
+use crate::am::region::{DECK, PAYLOAD, layout_version};
 use crate::base::config::{Config, Secure, Transport};
 use crate::base::error::Error;
 use crate::base::log;
@@ -88,7 +88,7 @@ fn automatic(hardware: &str, config: &Config, me: u32, nodes: u32, secret: [u8; 
 fn tcp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
     let hosts = &config.hosts;
     let endpoint = Endpoint::choose(hosts.interface.as_deref(), hosts.ports.clone()).map_err(no_network)?;
-    let tcp = Tcp::new(me, nodes, LAYOUT_VERSION, secret, &endpoint).map_err(no_network)?;
+    let tcp = Tcp::new(me, nodes, layout_version(), secret, &endpoint).map_err(no_network)?;
     let [silence, contact] = [hosts.link_timeout, hosts.start_timeout].map(Duration::from_secs_f64);
     Ok(Box::new(tcp.with_silence(silence).with_contact(contact).with_congestion(hosts.congestion.clone())))
 }

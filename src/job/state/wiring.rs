@@ -13,6 +13,7 @@ use crate::base::log;
 use crate::boot::{self, BootError, Bootstrap, JobMemory, Key};
 use crate::job::rooms::{self, Room, Sharers};
 use crate::job::{JobHeader, environment, limits};
+use crate::os::machine::{self, Unlike};
 use crate::os::{namespace, sys};
 use crate::peers::places::Places;
 use crate::sci::window::Window;
@@ -265,6 +266,11 @@ fn other_clock(clocks: &[[u64; 1]]) -> Option<usize> {
 pub(crate) fn check_agreement(me: u32, cards: &[InitCard]) -> Result<(), Error> {
     let own = &cards[me as usize];
     for (node, other) in cards.iter().enumerate() {
+        if let Some(Unlike::Machine(theirs, ours)) = machine::unlike(other[1], own[1]) {
+            return Err(Error::resource(format_args!(
+                "node {node} runs on another kind of machine ({theirs}) than node {me} ({ours}): nodes of a job cannot differ in that"
+            )));
+        }
         if other[1..4] != own[1..4] {
             return Err(Error::resource(format_args!(
                 "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
@@ -329,6 +335,17 @@ pub(super) fn agree_on_window(boot: &dyn Bootstrap, wanted: bool, stride: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_of_two_kinds_of_machines_or_of_two_versions_is_refused() {
+        let card = |layout| [7, layout, 64, 4096, 0, 0];
+        let own = machine::layout(1);
+        assert!(check_agreement(0, &[card(own); 2]).is_ok());
+        let refused = |other| check_agreement(0, &[card(own), card(other)]).unwrap_err().to_string();
+        let other_machine = refused(own ^ 1 << 50);
+        assert!(other_machine.contains("node 1 runs on another kind of machine (ELF machine"), "{other_machine}");
+        assert!(refused(own + 1).contains("another version"));
+    }
 
     #[test]
     fn a_node_whose_clock_counts_otherwise_is_found() {

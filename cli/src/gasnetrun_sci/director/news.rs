@@ -2,7 +2,8 @@
 
 use super::remote::State;
 use super::{Director, Remote};
-use gasnet_sci::am::region::LAYOUT_VERSION;
+use gasnet_sci::am::region::layout_version;
+use gasnet_sci::os::machine::{self, Unlike};
 use gasnet_sci::os::sys;
 use gasnet_sci::supervise::channel::{self, Frame, Hello};
 use gasnet_sci::supervise::conductor::{self, Hands};
@@ -182,8 +183,15 @@ impl Director {
     }
 
     fn greeted(&mut self, at: usize, hello: Hello) {
-        let own = (channel::VERSION, header::VERSION, LAYOUT_VERSION, env!("CARGO_PKG_VERSION"));
+        let own = (channel::VERSION, header::VERSION, layout_version(), env!("CARGO_PKG_VERSION"));
         let theirs = (hello.channel, hello.handoff, hello.layout, &hello.library[..]);
+        if let Some(Unlike::Machine(theirs, own)) = machine::unlike(hello.layout, own.2) {
+            let name = &self.remotes[at].name;
+            let line = format!(
+                "host {name} is another kind of machine ({theirs}) than this launcher's ({own}), and nodes of a job cannot differ in that; ending the job"
+            );
+            return self.lose(at, line);
+        }
         if own != theirs {
             let show = |(channel, handoff, layout, library): (u32, u32, u64, &str)| {
                 format!("{library} (channel {channel}, hand-off {handoff}, layout {layout:#x})")
