@@ -4,8 +4,8 @@
 #   ./install.sh --prefix DIR              copies bin, include, lib and share to DIR; DIR may hold other things
 #   ./install.sh --prefix DIR --uninstall
 #
-# The directory also works where it was unpacked. Only the make fragments name a prefix, and systemd's unit of gasnet-sci agent; for the
-# former say make GASNET_PREFIX=DIRECTORY.
+# The directory also works where it was unpacked. Only the make fragments name a prefix, systemd's unit of gasnet-sci agent and the
+# modulefile; for the first say make GASNET_PREFIX=DIRECTORY.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 1; }
@@ -54,8 +54,8 @@ if [ "$(cd "$prefix" && pwd -P)" != "$(cd "$here" && pwd -P)" ]; then
   { grep -v '/$' "$here/$manifest"; echo "$owned"; } >"$prefix/$manifest.new"
   mv "$prefix/$manifest.new" "$prefix/$manifest"
 fi
-grep '\.mak$\|\.service$' "$here/$manifest" | while read -r file; do
-  sed "s|^\(GASNET[A-Z]*_PREFIX\) = .*|\1 = $prefix|; s|^\(ExecStart=\).*\(/bin/gasnet-sci agent\)$|\1$prefix\2|" "$prefix/$file" >"$prefix/$file.new"
+grep '\.mak$\|\.service$\|^share/modulefiles/.*[^/]$' "$here/$manifest" | while read -r file; do
+  sed "s|^\(GASNET[A-Z]*_PREFIX\) = .*|\1 = $prefix|; s|^set prefix .*|set prefix $prefix|; s|^\(ExecStart=\).*\(/bin/gasnet-sci agent\)$|\1$prefix\2|" "$prefix/$file" >"$prefix/$file.new"
   mv "$prefix/$file.new" "$prefix/$file"
 done
 echo "installed in $prefix"

@@ -13,6 +13,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(info())
+        .subcommand(doctor())
         .subcommand(bench())
         .subcommand(bench_node())
         .subcommand(bench_layer())
@@ -40,6 +41,12 @@ pub fn command() -> Command {
                         .default_value("TERM")
                         .help("the signal that the launcher gets: its nodes get it too"),
                 ),
+        )
+        .subcommand(
+            Command::new("completion")
+                .about("A script with which a shell completes this command: for bash, zsh, fish, elvish or powershell")
+                .after_help("An installation has those of bash, zsh and fish where these shells look. gasnetrun_sci --completion SHELL writes its own.")
+                .arg(Arg::new("shell").value_name("SHELL").required(true).help("the shell")),
         )
         // Used by ci/install and ci/docs.
         .subcommand(Command::new("man").about("This command's man page").hide(true))
@@ -90,6 +97,15 @@ fn info() -> Command {
                 .value_name("N")
                 .value_parser(value_parser!(u32).range(1..=65535))
                 .help("sizes for a job of N nodes [default: GASNET_SCI_NODES, at least 2]"),
+        )
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
+}
+
+fn doctor() -> Command {
+    Command::new("doctor")
+        .about("Looks at this host and this shell, and says what would stop a job or slow it down, and how to mend it")
+        .after_help(
+            "It changes nothing. Exit status 1: something would stop a job. What it looks at, info shows as well.",
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
 }

@@ -21,7 +21,8 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     }
 }
 
-fn report(nodes: Option<u32>) -> Report {
+/// What is so here; sizes are for a job of `nodes`.
+pub fn report(nodes: Option<u32>) -> Report {
     let Survey { config, settings, tuned, problem } = Config::survey();
     let nodes = nodes.unwrap_or(config.nodes.max(2));
     let layout = Layout::new(nodes, config.slots_among(nodes));

@@ -5,6 +5,9 @@ mod again;
 mod agent;
 mod bench;
 mod cli;
+#[path = "../shared/completion.rs"]
+mod completion;
+mod doctor;
 mod host;
 mod info;
 mod jobs;
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     let found = cli::command().get_matches();
     let result = match found.subcommand() {
         Some(("info", options)) => info::run(options),
+        Some(("doctor", options)) => doctor::run(options),
         Some(("bench", options)) => bench::run(options),
         Some(("bench-node", options)) => bench::node::run(options),
         Some(("bench-layer", options)) => bench::layer::run(options),
@@ -52,6 +56,9 @@ fn main() -> ExitCode {
         Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
+        }
+        Some(("completion", options)) => {
+            completion::write(cli::command(), options.get_one::<String>("shell").expect("clap demands it"))
         }
         Some(("env-table", _)) => io::stdout().write_all(table::markdown().as_bytes()),
         _ => unreachable!("clap demands a subcommand that it knows"),

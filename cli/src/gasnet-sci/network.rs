@@ -29,6 +29,7 @@ pub fn look(config: &Config) -> HostsReport {
     HostsReport {
         protected: protected(hosts.secure),
         network,
+        is_refused: why.ends_with("a job would not start"),
         why,
         hardware,
         libfabric,

@@ -25,6 +25,8 @@ pub struct HostsReport {
     pub network: String,
     /// Why this network.
     pub why: String,
+    /// A job would not start with it.
+    pub is_refused: bool,
     /// Whether what goes over it is protected, and how.
     pub protected: String,
     /// A device that libfabric is for; `null`: there is none.

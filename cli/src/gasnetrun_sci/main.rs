@@ -10,6 +10,8 @@
 mod agent;
 mod branch;
 mod cli;
+#[path = "../shared/completion.rs"]
+mod completion;
 mod debugger;
 mod director;
 #[cfg(test)]
@@ -48,6 +50,14 @@ pub extern "C" fn start() -> i32 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if arguments.iter().eq(["--man"]) {
         return write_man();
+    }
+    if let [option, shell] = &arguments[..]
+        && option == "--completion"
+    {
+        return match completion::write(cli::command(), &shell.to_string_lossy()) {
+            Ok(()) => 0,
+            Err(error) => stop::Stop::new(1, format!("{}: {error}", cli::NAME)).print(),
+        };
     }
     if let Some(limits) = agent::limits(&arguments) {
         return agent::run(limits);
