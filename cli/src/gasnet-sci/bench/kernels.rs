@@ -173,6 +173,14 @@ kernels! {
     BOTH_SHORT_2 = bench_par_both_short_2;
     BOTH_SHORT_4 = bench_par_both_short_4;
     BOTH_SHORT_8 = bench_par_both_short_8;
+    BOTH_POLLS_1 = bench_par_both_polls_1;
+    BOTH_POLLS_2 = bench_par_both_polls_2;
+    BOTH_POLLS_4 = bench_par_both_polls_4;
+    BOTH_POLLS_8 = bench_par_both_polls_8;
+    BOTH_COMPUTING_1 = bench_par_both_computing_1;
+    BOTH_COMPUTING_2 = bench_par_both_computing_2;
+    BOTH_COMPUTING_4 = bench_par_both_computing_4;
+    BOTH_COMPUTING_8 = bench_par_both_computing_8;
     BOTH_MEDIUM_1 = bench_par_both_medium_1;
     BOTH_MEDIUM_2 = bench_par_both_medium_2;
     BOTH_MEDIUM_4 = bench_par_both_medium_4;

@@ -80,11 +80,13 @@ pub fn measures(job: Job, wanted: &dyn Fn(&str) -> bool) -> Vec<Measure> {
 // them more.
 fn threads_of_both(plan: &mut Plan<'_>) {
     let shorts = [k::BOTH_SHORT_2, k::BOTH_SHORT_4, k::BOTH_SHORT_8];
+    let polls = [k::BOTH_POLLS_2, k::BOTH_POLLS_4, k::BOTH_POLLS_8];
     let mediums = [k::BOTH_MEDIUM_2, k::BOTH_MEDIUM_4, k::BOTH_MEDIUM_8];
     let puts = [k::BOTH_PUT_2, k::BOTH_PUT_4, k::BOTH_PUT_8];
     let atomics = [k::BOTH_ATOMIC_2, k::BOTH_ATOMIC_4, k::BOTH_ATOMIC_8];
     let kinds = [
         ("am", "short round trips", shorts, &ONE_SHORT, 0, 500.0),
+        ("am", "short round trips by polls", polls, &ONE_POLLING, 0, 500.0),
         ("am", "medium round trips", mediums, &ONE_MEDIUM, 64, 500.0),
         ("rma", "puts with polls", puts, &ONE_PUT, 64, 3.0),
         ("atomic", "fetch-adds with polls", atomics, &ONE_ATOMIC, 8, 4.0),
@@ -94,6 +96,14 @@ fn threads_of_both(plan: &mut Plan<'_>) {
             let operation = format!("{what} both ways, {threads} threads per node, PAR");
             plan.row(section, &operation, kernel, cost, bytes, Some(one), Unit::Ns, Some(1.5));
         }
+    }
+    // A thread of each node computes, and calls nothing. It shares its core with those that wait, which get half of the time at most, and
+    // not at the same times as those of the other node.
+    let beside =
+        [(1, k::BOTH_COMPUTING_1), (2, k::BOTH_COMPUTING_2), (4, k::BOTH_COMPUTING_4), (8, k::BOTH_COMPUTING_8)];
+    for (threads, kernel) in beside {
+        let operation = format!("short round trips both ways, {threads} beside a thread that computes, PAR");
+        plan.row("am", &operation, kernel, 1e4, 0, Some(&ONE_SHORT), Unit::Ns, None);
     }
 }
 

@@ -1,7 +1,8 @@
 /* Threads of a client in PAR that poll and send at once.
  * - bench_par_threads_N: each thread of node 0 makes Short round trips of its own, and the threads of node 1 poll.
  * - bench_par_both_KIND_N: the threads of both nodes do something at once, each for itself: Short or Medium round trips, puts,
- *   fetch-adds.
+ *   fetch-adds; POLLS: Shorts whose answers they wait for in a loop of polls of their own; COMPUTING: Shorts, and beside these threads
+ *   each node has one that computes and calls nothing.
  * A thread waits for messages in the library, which gives the core away, so that nodes with more threads than cores come to
  * an end. */
 #ifndef _GNU_SOURCE
@@ -44,7 +45,7 @@ void bench_par_threads_table(gasnet_handlerentry_t *table) {
 
 static long trips; /* of each thread */
 /* What threads do: SHORT_ONE at node 0 alone, the others at both nodes. */
-static enum { SHORT_ONE, SHORT, MEDIUM, PUT, ATOMIC } what;
+static enum { SHORT_ONE, SHORT, POLLS, COMPUTING, MEDIUM, PUT, ATOMIC } what;
 static double ended[MOST_THREADS];
 static pthread_barrier_t all_here;
 
@@ -54,7 +55,9 @@ static void act(long thread, long i, uint64_t *answered, uint64_t before) {
   unsigned char *const at = bench_remote + 128 * thread, *const own = bench_local + 128 * thread;
   switch (what) {
   case SHORT_ONE:
-  case SHORT: OK(gasnet_AMRequestShort1(bench_peer, THREAD_ASK, me)); break;
+  case SHORT:
+  case POLLS:
+  case COMPUTING: OK(gasnet_AMRequestShort1(bench_peer, THREAD_ASK, me)); break;
   case MEDIUM: OK(gasnet_AMRequestMedium1(bench_peer, THREAD_TAKE, own, 64, me)); break;
   case PUT:
     gasnet_put(bench_peer, at, own, 64);
@@ -65,7 +68,10 @@ static void act(long thread, long i, uint64_t *answered, uint64_t before) {
     if (i % PUTS_PER_POLL == 0) OK(gasnet_AMPoll());
     return;
   }
-  GASNET_BLOCKUNTIL(LOAD(answered) - before >= (uint64_t)i);
+  if (what == POLLS)
+    while (LOAD(answered) - before < (uint64_t)i) OK(gasnet_AMPoll());
+  else
+    GASNET_BLOCKUNTIL(LOAD(answered) - before >= (uint64_t)i);
 }
 
 static void work(long thread) {
@@ -77,7 +83,7 @@ static void work(long thread) {
   else
     GASNET_BLOCKUNTIL(LOAD(&asked.word[0]) >= all_asked);
   ended[thread] = bench_now();
-  if (what == SHORT || what == MEDIUM) GASNET_BLOCKUNTIL(LOAD(&asked.word[0]) >= all_asked);
+  if (what != SHORT_ONE && what <= MEDIUM) GASNET_BLOCKUNTIL(LOAD(&asked.word[0]) >= all_asked);
 }
 
 static const unsigned *cpus;
@@ -103,10 +109,19 @@ static void *thread_main(void *answer) {
   return NULL;
 }
 
+/* A thread that computes, until `computed` is set. */
+static uint64_t computed;
+static void *compute(void *unused) {
+  (void)unused;
+  bind(0);
+  while (LOAD(&computed) == 0) FENCE();
+  return NULL;
+}
+
 /* n operations of this node by `threads` threads, of which the caller is one. A round trip of `bench_par_threads_N` is two of
  * them, a request and an answer; `each` says so. What it takes to start and to end the other threads is not measured. */
 static double run(long n, long threads, long each) {
-  pthread_t others[MOST_THREADS];
+  pthread_t others[MOST_THREADS], busy;
   double start, end = 0;
   long i;
   trips = n / (each * threads) + 1;
@@ -115,11 +130,15 @@ static double run(long n, long threads, long each) {
   for (i = 1; i < threads; i++)
     if (pthread_create(&others[i], NULL, thread_main, &answers[i]) != 0) gasnet_exit(98);
   bind(0);
+  STORE(&computed, 0);
+  if (what == COMPUTING && pthread_create(&busy, NULL, compute, NULL) != 0) gasnet_exit(98);
   pthread_barrier_wait(&all_here);
   start = bench_now();
   work(0);
   for (i = 1; i < threads; i++) pthread_join(others[i], NULL);
   pthread_barrier_destroy(&all_here);
+  STORE(&computed, 1);
+  if (what == COMPUTING) pthread_join(busy, NULL);
   for (i = 0; i < threads; i++) end = MAX(end, ended[i]);
   return (end - start) * (double)n / (double)(each * trips * threads);
 }
@@ -131,6 +150,14 @@ static double run(long n, long threads, long each) {
   }                                                                                                                  \
   double bench_par_both_short_##number(long n, size_t bytes) {                                                       \
     (void)bytes, what = SHORT;                                                                                       \
+    return run(n, number, 1);                                                                                        \
+  }                                                                                                                  \
+  double bench_par_both_polls_##number(long n, size_t bytes) {                                                       \
+    (void)bytes, what = POLLS;                                                                                       \
+    return run(n, number, 1);                                                                                        \
+  }                                                                                                                  \
+  double bench_par_both_computing_##number(long n, size_t bytes) {                                                   \
+    (void)bytes, what = COMPUTING;                                                                                   \
     return run(n, number, 1);                                                                                        \
   }                                                                                                                  \
   double bench_par_both_medium_##number(long n, size_t bytes) {                                                      \

@@ -140,6 +140,8 @@ pub static COMPUTING: Limit = limit("computing alone, busy core", k::COMPUTING_A
 
 pub static ONE_SHORT: Limit =
     limit("short round trips both ways, a thread per node, PAR", k::BOTH_SHORT_1, 0, Unit::Ns, 500.0);
+pub static ONE_POLLING: Limit =
+    limit("short round trips by polls both ways, a thread per node, PAR", k::BOTH_POLLS_1, 0, Unit::Ns, 500.0);
 pub static ONE_MEDIUM: Limit =
     limit("medium round trips both ways, a thread per node, PAR", k::BOTH_MEDIUM_1, 0, Unit::Ns, 500.0);
 pub static ONE_PUT: Limit = limit("puts with polls both ways, a thread per node, PAR", k::BOTH_PUT_1, 0, Unit::Ns, 3.0);
