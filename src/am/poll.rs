@@ -77,7 +77,9 @@ impl<A: Adapter> Inbox<A> {
                 found => found,
             }
         });
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        if found > 0 {
+            am.waiter.hit();
+        }
         found > 0
     }
 
@@ -87,7 +89,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
         am.watch.flood.forget();
         match self.look_for(am) {
-            None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
+            None if self.has_looked_at_all() || self.is_quiet() => am.missed(1 + self.let_header_poll(am)),
             found => self.go_on_in_loop(am, found),
         }
     }
@@ -99,7 +101,7 @@ impl<A: Adapter> Inbox<A> {
             None => self.nothing_predicted(am, Look::Glance),
         };
         let inline = self.let_header_poll(am);
-        if found { self.found_in_loop(am) } else { am.waiter.missed(1 + inline) }
+        if found { self.found_in_loop(am) } else { am.missed(1 + inline) }
     }
 
     #[inline(always)]
@@ -152,7 +154,9 @@ impl<A: Adapter> Inbox<A> {
             if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
                 return self.serve_all(am, requester, served, polls);
             }
-            Counters::add(&self.counters.polls_hit, u64::from(served > 0));
+            if served > 0 {
+                am.waiter.hit();
+            }
             served > 0
         })
     }
@@ -173,7 +177,9 @@ impl<A: Adapter> Inbox<A> {
         if !self.covered && (is_spent || polls.is_multiple_of(SCAN_EVERY)) {
             found += self.scan(am);
         }
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        if found > 0 {
+            am.waiter.hit();
+        }
         found > 0
     }
 
@@ -220,7 +226,9 @@ impl<A: Adapter> Inbox<A> {
             false => self.scan(am),
         };
         let found = am.adapter.together(scan);
-        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
+        if found > 0 {
+            am.waiter.hit();
+        }
         found > 0
     }
 
