@@ -1,7 +1,7 @@
 /* Ends: processes that are killed or stopped at any point leave nothing, hold up nobody, and are noticed within 100 ms. */
-#include <sys/resource.h>
-
 #include "test.h"
+
+#include <sys/resource.h>
 
 static _Atomic int *words;
 enum { POINTS = 40 };

@@ -1,4 +1,7 @@
-/* Two nodes: stores and loads, sequences, DMA, interrupts, events. Node 4 owns, node 8 connects. */
+/* Two nodes: stores and loads, sequences, DMA, interrupts, events. Node 4 owns, node 8 connects.
+ *
+ *   pair         on one host
+ *   pair hosts   on two */
 #include "test.h"
 
 enum { SIZE = 1 << 20, ROUNDS = 5000, MESSAGES = 5000 };
@@ -364,8 +367,10 @@ static void peer(void *arg) {
   interrupts_peer(sd);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   pid_t a, b;
+  (void)argv;
+  if (argc > 1) two_hosts();
   words = shared_words();
   a = node(4, owner, NULL);
   b = node(8, peer, NULL);

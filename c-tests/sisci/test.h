@@ -6,9 +6,11 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,17 +60,72 @@ static inline void pause_ms(int ms) {
   nanosleep(&t, NULL);
 }
 
+/* The namespace of the second host, if there is one. */
+static int second_host = -1;
+static char hosts_dir[64];
+
+/* What `format` and the path say has to succeed. */
+static inline void shell(const char *format, ...) {
+  char text[256];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (system(text) != 0) FAIL("%s", text);
+}
+
+static inline void no_hosts(void) {
+  if (hosts_dir[0] == '/') shell("rm -r %s", hosts_dir);
+}
+
+/* From now on nodes 8, 16, 24, ... are on another host than 4, 12, 20, ...: a network namespace of their own, joined by a pair of interfaces. */
+static inline void two_hosts(void) {
+  int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), id;
+  char path[96];
+  FILE *f;
+  CHECK(own >= 0 && unshare(CLONE_NEWNET) == 0);
+  shell("ip link set lo up");
+  second_host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  CHECK(second_host >= 0 && setns(own, CLONE_NEWNET) == 0);
+  shell("ip link set lo up && ip link add sisci0 type veth peer name sisci1 netns /proc/%d/fd/%d", (int)getpid(), second_host);
+  shell("ip addr add 10.77.0.1/24 dev sisci0 && ip link set sisci0 up");
+  CHECK(setns(second_host, CLONE_NEWNET) == 0);
+  shell("ip addr add 10.77.0.2/24 dev sisci1 && ip link set sisci1 up");
+  CHECK(setns(own, CLONE_NEWNET) == 0);
+  close(own);
+  strcpy(hosts_dir, "/tmp/sisci-hosts-XXXXXX");
+  CHECK(mkdtemp(hosts_dir) != NULL);
+  atexit(no_hosts);
+  umask(077);
+  snprintf(path, sizeof path, "%s/nodes", hosts_dir);
+  CHECK((f = fopen(path, "w")) != NULL);
+  for (id = 4; id <= 64; id += 4) fprintf(f, "%d 10.77.0.%d\n", id, id / 4 % 2 == 1 ? 1 : 2);
+  fclose(f);
+  setenv("SISCI_NODES", path, 1);
+  snprintf(path, sizeof path, "%s/secret", hosts_dir);
+  CHECK((f = fopen(path, "w")) != NULL);
+  fputs("nobody else knows this\n", f);
+  fclose(f);
+  setenv("SISCI_COOKIE_FILE", path, 1);
+}
+
+/* This process is node `id`. */
+static inline void be(unsigned id) {
+  char text[16];
+  snprintf(text, sizeof text, "%u", id);
+  setenv("SISCI_NODE_ID", text, 1);
+  if (second_host >= 0 && id / 4 % 2 == 0) CHECK(setns(second_host, CLONE_NEWNET) == 0);
+}
+
 /* Starts a process that is node `id`; returns its number. It has to end by itself. */
 static inline pid_t node(unsigned id, void (*work)(void *), void *arg) {
-  char text[16];
   pid_t pid;
   fflush(NULL);
   pid = fork();
   if (pid < 0) FAIL("fork: %s", strerror(errno));
   if (pid > 0) return pid;
   alarm(300);
-  snprintf(text, sizeof text, "%u", id);
-  setenv("SISCI_NODE_ID", text, 1);
+  be(id);
   work(arg);
   fflush(NULL);
   _exit(0);

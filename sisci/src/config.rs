@@ -1,10 +1,13 @@
 //! The library's variables (docs/sisci.md), read once: SISCI_TRACE by the first call, the others by SCIInitialize.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use crate::hosts::{Hosts, Nodes, Place, Secret};
 use crate::model::{Timing, fields_of_file};
 
 /// The node of groups: no node may have this number.
@@ -22,6 +25,8 @@ pub struct Config {
     pub directory: Option<PathBuf>,
     /// `SISCI_NODES`: nodes that exist beside this one, with their names. Empty: every id may exist.
     pub known: Vec<(u32, String)>,
+    /// `SISCI_COOKIE_FILE` and `SISCI_LINK_TIMEOUT`: the hosts of these nodes. Without a secret all nodes are on this host.
+    pub hosts: Option<Hosts>,
     /// `SISCI_DMA_ALIGN`, in bytes.
     pub dma_align: usize,
     /// `SISCI_PIO_ALIGN`, in bytes.
@@ -116,10 +121,13 @@ fn read(of: impl Fn(&str) -> Option<String>) -> Result<Config, String> {
         }
     };
     open_trace(&of)?;
+    let nodes = nodes(&of)?;
+    let Nodes { names: known, places } = nodes_of_file(&of)?;
     Ok(Config {
-        nodes: nodes(&of)?,
+        hosts: hosts(&of, places, &nodes)?,
+        nodes,
         directory: directory(&of)?,
-        known: known(&of)?,
+        known,
         dma_align: align("SISCI_DMA_ALIGN", if strict { 64 } else { 1 })?,
         pio_align: align("SISCI_PIO_ALIGN", if strict { 4 } else { 1 })?,
         limit: number("SISCI_LIMIT", 32)?,
@@ -170,42 +178,30 @@ fn directory(of: &impl Fn(&str) -> Option<String>) -> Result<Option<PathBuf>, St
     Ok(Some(path))
 }
 
-/// The nodes of the file: lines `id host[:port] [name]`, or Dolphin's, of which HOSTNAME and ADAPTER lines are read.
-fn known(of: &impl Fn(&str) -> Option<String>) -> Result<Vec<(u32, String)>, String> {
+/// The nodes of the file.
+fn nodes_of_file(of: &impl Fn(&str) -> Option<String>) -> Result<Nodes, String> {
     let Some(path) = of("SISCI_NODES") else {
         let text = std::fs::read_to_string("/etc/dis/dishosts.conf").unwrap_or_default();
-        return parse_nodes(&text).or(Ok(Vec::new()));
+        return Nodes::parse(&text, is_node).or(Ok(Nodes::default()));
     };
     let text = std::fs::read_to_string(&path).map_err(|error| format!("SISCI_NODES={path}: {error}"))?;
-    parse_nodes(&text).map_err(|line| format!("SISCI_NODES={path}: cannot read the line {line:?}"))
+    Nodes::parse(&text, is_node).map_err(|line| format!("SISCI_NODES={path}: cannot read the line {line:?}"))
 }
 
-/// The lines of a file of nodes; the error is a line that cannot be read.
-fn parse_nodes(text: &str) -> Result<Vec<(u32, String)>, String> {
-    let mut found = Vec::new();
-    let mut host = String::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
-        match words[..] {
-            [] => {}
-            ["HOSTNAME:", name, ..] => name.clone_into(&mut host),
-            ["ADAPTER:", name, id, ..] => {
-                let id = id.parse().ok().filter(|&id| is_node(id)).ok_or(line)?;
-                found.push((id, name.to_owned()));
-                if !host.is_empty() {
-                    found.push((id, host.clone()));
-                }
-            }
-            [keyword, ..] if keyword.ends_with(':') => {}
-            [id, host, ref rest @ ..] => {
-                let id = id.parse().ok().filter(|&id| is_node(id)).ok_or(line)?;
-                found.push((id, host.split(':').next().unwrap_or(host).to_owned()));
-                found.extend(rest.first().map(|&name| (id, name.to_owned())));
-            }
-            _ => return Err(line.to_owned()),
-        }
-    }
-    Ok(found)
+/// The other hosts, if there is a secret that they share with this one.
+fn hosts(of: &impl Fn(&str) -> Option<String>, places: BTreeMap<u32, Place>, own: &[u32]) -> Result<Option<Hosts>, String> {
+    let seconds = match of("SISCI_LINK_TIMEOUT") {
+        None => 20.0,
+        Some(text) => text
+            .trim_end_matches('s')
+            .trim_end()
+            .parse()
+            .ok()
+            .filter(|seconds| (0.1..=86_400.0).contains(seconds))
+            .ok_or(format!("SISCI_LINK_TIMEOUT is a number of seconds from 0.1 to 86400, not {text:?}"))?,
+    };
+    let Some(path) = of("SISCI_COOKIE_FILE") else { return Ok(None) };
+    Hosts::new(places, own, Secret::read(&path)?, Duration::from_secs_f64(seconds)).map(Some)
 }
 
 /// `retriable:N`, `pending:N`, `dead:N`, `connect:N`, with commas between.
@@ -265,19 +261,12 @@ mod tests {
             ("SISCI_NODES", "/nowhere"),
             ("SISCI_TRACE", "/nowhere/%p"),
             ("SISCI_TIMING", "d340"),
+            ("SISCI_LINK_TIMEOUT", "0"),
+            ("SISCI_COOKIE_FILE", "/nowhere"),
         ] {
             let error = with(&[(name, value)]).unwrap_err();
             assert!(error.contains(name), "{error}");
         }
-    }
-
-    #[test]
-    fn both_forms_of_node_files() {
-        let own = parse_nodes("# ours\n8 hosta:1234 left\n12 hostb\n").unwrap();
-        assert_eq!(own, [(8, "hosta".into()), (8, "left".into()), (12, "hostb".into())]);
-        let dolphin = parse_nodes("DISHOSTVERSION: 3\nHOSTNAME: alpha\nADAPTER: alpha_a0 4 0 4\n").unwrap();
-        assert_eq!(dolphin, [(4, "alpha_a0".into()), (4, "alpha".into())]);
-        assert!(parse_nodes("x hosta").is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
-use crate::flow::{Callback, Flow, Held, Piece, State, Transfer, Use, state_of};
+use crate::flow::{Callback, Flow, Held, Piece, Spot, State, Transfer, Use, state_of};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::map::Map;
 use crate::memory;
@@ -70,7 +70,7 @@ fn check_alignment(local: usize, remote: usize, size: usize) -> Result {
 /// Checks a transfer, and finds its addresses.
 fn prepare(moved: &Moved) -> Result<Transfer> {
     let remote = handle::get::<RemoteSegment>(moved.remote)?;
-    if remote.body.memory().is_none() {
+    if !remote.is_reached() {
         return Err(Error::SegmentNotConnected);
     }
     let (local_base, local): (usize, Option<Arc<LocalSegment>>) = match moved.local {
@@ -83,7 +83,7 @@ fn prepare(moved: &Moved) -> Result<Transfer> {
             (segment.body.whole()? as usize, Some(segment))
         }
     };
-    let remote_base = remote.body.whole()? as usize;
+    let remote_base = if remote.targets().is_some() { None } else { Some(remote.body.whole()? as usize) };
     let mut pieces = Vec::with_capacity(moved.pieces.len());
     for &(at, there, size) in moved.pieces {
         remote.body.check(there, size)?;
@@ -91,7 +91,8 @@ fn prepare(moved: &Moved) -> Result<Transfer> {
             Body::check(&segment.body, at, size)?;
         }
         check_alignment(at, there, size)?;
-        let (near, far) = (local_base + at, remote_base + there);
+        let near = Spot::Here(local_base + at);
+        let far = remote_base.map_or(Spot::There(there), |base| Spot::Here(base + there));
         let (from, to) = if moved.flags & flag::DMA_READ == 0 { (near, far) } else { (far, near) };
         pieces.push(Piece { from, to, size });
     }
@@ -272,7 +273,7 @@ pub fn transfer_block(
         return Err(Error::IllegalOperation);
     }
     let uses = maps.into_iter().map(|map| Use::new(Held::Map(map))).collect();
-    let pieces = vec![Piece { from: source as usize, to: target as usize, size }];
+    let pieces = vec![Piece { from: Spot::Here(source as usize), to: Spot::Here(target as usize), size }];
     let place = handle::reserve(Kind::BlockTransfer)?;
     let flow = Arc::new(Flow::new(place.slot()));
     flow.arm();

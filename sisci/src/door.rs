@@ -193,10 +193,23 @@ impl Guest {
     }
 }
 
+/// Takes a connection from another host.
+pub type Take = fn(OwnedFd, Packet);
+
+/// Who takes connections from other hosts that come through doors of this process.
+pub static TAKE: OnceLock<Take> = OnceLock::new();
+
 impl Watch for Guest {
     fn ready(self: Arc<Self>) {
         match Packet::receive(&self.socket) {
             Err(Errno::AGAIN) => {}
+            Ok(Some((packet, mut fds))) if packet.verb == Verb::Far && self.peer.get().is_none() => {
+                // It is another process of this host, which has let the caller in, and goes at once.
+                if let (Some(take), Some(socket)) = (TAKE.get(), fds.pop()) {
+                    take(socket, packet);
+                }
+                self.forget();
+            }
             Ok(Some((Packet { verb: Verb::Status, .. }, _))) if self.peer.get().is_none() => {
                 // It is no guest, and goes at once.
                 if let Some(host) = self.host.upgrade() {

@@ -28,6 +28,16 @@ macro_rules! errors {
                 }
             }
 
+            /// The error of a code that came from another host; a code that no error has refuses.
+            #[must_use]
+            pub fn of(code: u32) -> Error {
+                match code {
+                    0 => Error::Ok,
+                    $(_ if code == Error::$name as u32 => Error::$name,)*
+                    _ => Error::ConnectionRefused,
+                }
+            }
+
             /// The text of a code, or none if no code has this number.
             #[must_use]
             pub fn text(code: u32) -> Option<&'static core::ffi::CStr> {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::name::Deadline;
 use crate::worker::Caller;
 
-/// `sci_segment_cb_reason_t`, of which the reasons after these belong to links between hosts.
+/// `sci_segment_cb_reason_t`. A connection between hosts has no time in which it is neither up nor lost, so two reasons never come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Reason {
@@ -17,6 +17,8 @@ pub enum Reason {
     Connect = 1,
     /// A peer has gone, or the owner has withdrawn the segment.
     Disconnect,
+    /// The peer's host gives no sign of life.
+    Lost = 5,
 }
 
 /// Something that happened.

@@ -39,13 +39,32 @@ pub enum State {
 /// Bytes that are copied before the next look whether the transfer is aborted.
 const STRETCH: usize = 1 << 20;
 
+/// Where bytes are.
+#[derive(Clone, Copy)]
+pub enum Spot {
+    /// At this address.
+    Here(usize),
+    /// So far from the beginning of the transfer's remote segment, which is on another host.
+    There(usize),
+}
+
+impl Spot {
+    /// So many bytes behind it.
+    fn behind(self, bytes: usize) -> Spot {
+        match self {
+            Spot::Here(address) => Spot::Here(address + bytes),
+            Spot::There(at) => Spot::There(at + bytes),
+        }
+    }
+}
+
 /// One stretch of bytes to copy.
 #[derive(Clone, Copy)]
 pub struct Piece {
     /// From there.
-    pub from: usize,
+    pub from: Spot,
     /// To there.
-    pub to: usize,
+    pub to: Spot,
     /// So many bytes.
     pub size: usize,
 }
@@ -104,6 +123,44 @@ pub struct Transfer {
     pub uses: Vec<Use>,
 }
 
+impl Transfer {
+    /// Whether all peers are there.
+    fn is_there(&self) -> bool {
+        self.uses.iter().all(|held| held.0.is_there())
+    }
+
+    /// The remote segment that is on another host.
+    fn remote(&self) -> Option<&RemoteSegment> {
+        self.uses.iter().find_map(|held| match &held.0 {
+            Held::Remote(segment) if segment.targets().is_some() => Some(&**segment),
+            _ => None,
+        })
+    }
+
+    /// Whether it is between maps, which may be far.
+    fn is_of_maps(&self) -> bool {
+        self.uses.iter().any(|held| matches!(held.0, Held::Map(_)))
+    }
+
+    /// Copies `size` bytes.
+    fn copy(&self, from: Spot, to: Spot, size: usize) -> Result {
+        let remote = || self.remote().ok_or(Error::TransferFailed);
+        match (from, to) {
+            (Spot::Here(from), Spot::Here(to)) => {
+                let (from, to) = (ptr::with_exposed_provenance::<u8>(from), ptr::with_exposed_provenance_mut::<u8>(to));
+                // SAFETY: ranges were checked when the transfer was made, and what they are in is held. They may overlap.
+                unsafe { ptr::copy(from, to, size) };
+                Ok(())
+            }
+            // SAFETY: as above.
+            (Spot::Here(from), Spot::There(at)) => unsafe { remote()?.put(at, ptr::with_exposed_provenance(from), size) },
+            // SAFETY: as above.
+            (Spot::There(at), Spot::Here(to)) => unsafe { remote()?.get(at, ptr::with_exposed_provenance_mut(to), size) },
+            (Spot::There(_), Spot::There(_)) => Err(Error::TransferFailed),
+        }
+    }
+}
+
 /// A program's function for the end of a transfer: it gets the status; false ends it for good.
 pub type Callback = Box<dyn FnOnce(Error) -> bool + Send>;
 
@@ -154,25 +211,33 @@ impl Flow {
     /// Copies; says how it went.
     fn copy(&self, transfers: &[Transfer]) -> Error {
         for transfer in transfers {
-            let is_there = || transfer.uses.iter().all(|held| held.0.is_there());
+            let is_far = far::is_on() && transfer.is_of_maps();
+            if is_far {
+                far::fetch();
+            }
             for piece in &transfer.pieces {
                 let mut done = 0;
                 while done < piece.size {
                     if self.is_aborted.load(Ordering::Relaxed) {
                         return Error::Cancelled;
                     }
-                    if !is_there() {
+                    let size = STRETCH.min(piece.size - done);
+                    if !transfer.is_there() || transfer.copy(piece.from.behind(done), piece.to.behind(done), size).is_err() {
                         return Error::TransferFailed;
                     }
-                    let size = STRETCH.min(piece.size - done);
-                    let from = ptr::with_exposed_provenance::<u8>(piece.from + done);
-                    let to = ptr::with_exposed_provenance_mut::<u8>(piece.to + done);
-                    // SAFETY: ranges were checked when the transfer was made, and what they are in is held. They may overlap.
-                    unsafe { ptr::copy(from, to, size) };
                     done += size;
                 }
             }
-            if !is_there() {
+            if is_far {
+                far::flush(Until::Acknowledged);
+            }
+            // Done means that the bytes are there. A peer that is stopped is waited for, as long as it is not lost.
+            while transfer.remote().and_then(RemoteSegment::targets).is_some_and(|targets| !targets.settle()) {
+                if self.is_aborted.load(Ordering::Relaxed) || !transfer.is_there() {
+                    break;
+                }
+            }
+            if !transfer.is_there() {
                 return Error::TransferFailed;
             }
         }

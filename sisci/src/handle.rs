@@ -163,6 +163,11 @@ pub fn at(place: usize) -> Option<&'static Slot> {
     if place == 0 { None } else { Some(unsafe { slot(place) }) }
 }
 
+/// What stands at `place`, if it is a `T`.
+pub fn object<T: Named>(place: usize) -> Option<Arc<T>> {
+    at(place)?.object.read().clone()?.downcast().ok()
+}
+
 /// The place that a handle names.
 #[inline]
 pub fn place(handle: Handle) -> usize {

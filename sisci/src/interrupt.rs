@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{Mapping, Memory, page};
+use crate::net::say::Say;
+use crate::net::{self, Line};
 use crate::name::PAUSE;
 use crate::name::{Deadline, Name, What, deadline, rest};
 use crate::packet::{self, Packet, Verb, refused};
@@ -357,11 +359,21 @@ pub fn remove(handle: Handle) -> Result {
 /// `sci_remote_interrupt_t`
 pub struct RemoteInterrupt {
     owned: Owned,
-    tie: Mutex<Arc<Tie>>,
-    /// Node and adapter, number, and the file of its page: where it was found.
-    from: (u32, u32, u32, u64),
-    /// The slot has its address.
-    _mapping: Mapping,
+    way: Way,
+}
+
+/// Where it is.
+enum Way {
+    /// On this host.
+    Near {
+        tie: Mutex<Arc<Tie>>,
+        /// Node and adapter, number, and the file of its page: where it was found.
+        from: (u32, u32, u32, u64),
+        /// The slot has its address.
+        _mapping: Mapping,
+    },
+    /// On another. Its slot says `broken`, so that a trigger takes the slow way.
+    Far(Arc<Line>),
 }
 
 impl Named for RemoteInterrupt {
@@ -387,10 +399,25 @@ pub fn reach(
     asked.inspect_err(|_| std::thread::sleep(PAUSE))
 }
 
+/// The same, if the node is on another host.
+pub fn reach_far(place: net::Far, what: What, node: u32, adapter: u32, number: u32, timeout: u32) -> Result<Arc<Line>> {
+    let own = state::node_of(adapter)?;
+    state::check_node(node)?;
+    let until = deadline(timeout);
+    let asked = crate::fault::connect().and_then(|()| net::connect(place, (node, what, number), own, until));
+    asked.map(|(line, _)| line).inspect_err(|_| std::thread::sleep(PAUSE))
+}
+
 /// SCIConnectInterrupt.
 pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout: u32) -> Result<Handle> {
     let owned = Owned::new(descriptor, Kind::RemoteInterrupt)?;
     let place = handle::reserve(Kind::RemoteInterrupt)?;
+    if let Some(far) = net::far(node) {
+        let way = Way::Far(reach_far(far, What::Interrupt, node, adapter, number, timeout)?);
+        // Ordering: published by the handle.
+        place.slot().broken.store(true, Ordering::Relaxed);
+        return Ok(place.fill(Arc::new(RemoteInterrupt { owned, way })));
+    }
     let (socket, _, mut fds) = reach(What::Interrupt, node, adapter, number, timeout)?;
     let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, page() as u64)?;
     let mapping = memory.map(0, page(), ptr::null_mut(), false)?;
@@ -398,24 +425,31 @@ pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout
     place.slot().base.store(mapping.base as usize, Ordering::Relaxed);
     let tie = Mutex::new(Tie::new(socket, place.place())?);
     let from = (node, adapter, number, rustix::fs::fstat(&memory.fd)?.st_ino);
-    Ok(place.fill(Arc::new(RemoteInterrupt { owned, tie, from, _mapping: mapping })))
+    Ok(place.fill(Arc::new(RemoteInterrupt { owned, way: Way::Near { tie, from, _mapping: mapping } })))
 }
 
 /// SCIDisconnectInterrupt.
 pub fn disconnect(handle: Handle) -> Result {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;
-    interrupt.tie.lock().close();
+    match &interrupt.way {
+        Way::Near { tie, .. } => tie.lock().close(),
+        Way::Far(line) => line.close(),
+    }
     interrupt.owned.release();
     handle::remove(handle);
     Ok(())
 }
 
-/// Who let this side in has gone. If others share the interrupt, one of them lets it in: that they do is seen by the page, which is the same.
+/// The interrupt is on another host: triggers it, and returns true. Or who let this side in has gone. If others share the interrupt, one of them
+/// lets it in: that they do is seen by the page, which is the same.
 #[cold]
-fn find_another(handle: Handle) -> Result {
+fn trigger_or_find_another(handle: Handle) -> Result<bool> {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;
-    let mut tie = interrupt.tie.lock();
-    let (node, adapter, number, page_file) = interrupt.from;
+    let (tie, &(node, adapter, number, page_file)) = match &interrupt.way {
+        Way::Near { tie, from, .. } => (tie, from),
+        Way::Far(line) => return line.trigger(&Say::Trigger, &[], None).map(|()| true),
+    };
+    let mut tie = tie.lock();
     let (socket, _, mut fds) = reach(What::Interrupt, node, adapter, number, 0).map_err(|_| Error::TransferFailed)?;
     let found = fds.pop().ok_or(Error::TransferFailed)?;
     if rustix::fs::fstat(&found)?.st_ino != page_file {
@@ -425,29 +459,41 @@ fn find_another(handle: Handle) -> Result {
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
     slot.broken.store(false, Ordering::Release);
     *tie = Tie::new(socket, handle::place(handle))?;
-    Ok(())
+    Ok(false)
 }
 
-/// SCITriggerInterrupt.
-pub fn trigger(handle: Handle) -> Result {
-    let slot = handle::find(handle, Kind::RemoteInterrupt)?;
-    if card::get().is_some() {
-        far::flush(Until::Arrived);
-    }
-    if slot.broken.load(Ordering::Acquire) {
-        find_another(handle)?;
-    }
-    // SAFETY: mapped until the program disconnects, which it must not do at the same time.
-    let cells = unsafe { cells(slot.base.load(Ordering::Relaxed)) };
+/// Triggers all interrupts of a page; false if there is none any more.
+#[inline(always)]
+fn trigger_all(cells: &[Cell; CELLS]) -> bool {
     let taken = cells[0].taken.load(Ordering::Acquire);
     if taken == 0 {
-        // Removed just now: the end of the connection is on its way.
-        return Err(Error::TransferFailed);
+        return false;
     }
     let mut rest = taken & !1;
     while rest != 0 {
         cells[rest.trailing_zeros() as usize].trigger();
         rest &= rest - 1;
     }
-    Ok(())
+    true
+}
+
+/// Triggers the interrupts of a page that a connection has brought; false if there is none any more.
+pub fn trigger_page(page: &Mapping) -> bool {
+    // SAFETY: mapped as long as it is borrowed.
+    trigger_all(unsafe { cells(page.base as usize) })
+}
+
+/// SCITriggerInterrupt.
+pub fn trigger(handle: Handle) -> Result {
+    let slot = handle::find(handle, Kind::RemoteInterrupt)?;
+    if far::is_on() {
+        far::flush(Until::Arrived);
+    }
+    if slot.broken.load(Ordering::Acquire) && trigger_or_find_another(handle)? {
+        return Ok(());
+    }
+    // SAFETY: mapped until the program disconnects, which it must not do at the same time.
+    let cells = unsafe { cells(slot.base.load(Ordering::Relaxed)) };
+    // Removed just now, if there is none: the end of the connection is on its way.
+    if trigger_all(cells) { Ok(()) } else { Err(Error::TransferFailed) }
 }

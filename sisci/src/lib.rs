@@ -11,6 +11,7 @@
 //! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
 //! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`, `dirty`, `card` and `model` (timing); `config`, `constants`, `error`.
 
+mod agent;
 pub mod api;
 mod card;
 mod config;
@@ -23,8 +24,10 @@ mod error;
 mod event;
 mod far;
 mod fault;
+mod entry;
 mod flow;
 mod handle;
+mod hosts;
 mod interrupt;
 mod library;
 mod map;
@@ -32,6 +35,7 @@ mod memory;
 mod message;
 mod model;
 mod name;
+mod net;
 mod packet;
 mod pio;
 mod query;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind};
 use crate::name::{Bound, Name, What};
 use crate::state::{is_initialized, set_initialized};
-use crate::{card, config, dma, interrupt, map, message, pio, segment};
+use crate::{card, config, dma, entry, interrupt, map, message, pio, segment};
 
 /// How often SCIInitialize was called without SCITerminate, and the sockets whose names say that the nodes exist.
 static STARTED: Mutex<(usize, Vec<(OwnedFd, Bound)>)> = Mutex::new((0, Vec::new()));
@@ -31,6 +31,14 @@ pub fn initialize() -> Result {
             .iter()
             .map(|&node| Name::new(node, What::Node, pid).announce())
             .collect::<rustix::io::Result<_>>()?;
+        if let Some(hosts) = &config.hosts {
+            let opened = entry::open(hosts).map_err(|line| {
+                eprintln!("sisci: {line}");
+                started.1.clear();
+                Error::System
+            })?;
+            *entry::ENTRY.lock() = Some(opened);
+        }
     }
     started.0 += 1;
     let config = config::load().map_err(|_| Error::System)?;
@@ -52,6 +60,9 @@ pub fn terminate() {
     }
     let names = std::mem::take(&mut started.1);
     drop(started);
+    if let Some(entry) = entry::ENTRY.lock().take() {
+        entry.close();
+    }
     // A callback may wait for another resource: all waits end before anything waits for callbacks.
     let waits: [(Kind, End); 4] = [
         (Kind::LocalInterrupt, interrupt::cancel),

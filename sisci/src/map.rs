@@ -34,7 +34,7 @@ impl Shown {
         }
     }
 
-    /// What stands for its memory in timing mode.
+    /// What stands for its memory in timing mode, and of another host.
     fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
         if let Shown::Remote(segment) = self { segment.shadow() } else { Ok(None) }
     }
@@ -63,7 +63,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// In timing mode the shadow that it shows, and where in that it begins.
+    /// The shadow that it shows, if its segment is far, and where in that it begins.
     pub fn shadow(&self) -> Option<(&Arc<Shadow>, usize)> {
         Some((self.shown.shadow().ok()??, self.offset))
     }
@@ -101,13 +101,14 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
         return Err(Error::NotSupported);
     }
     let body = shown.body();
-    let memory = match &shown {
-        Shown::Local(_) => body.memory().ok_or(Error::IllegalOperation)?,
-        Shown::Remote(segment) if !segment.is_connected() => return Err(Error::SegmentNotConnected),
-        Shown::Remote(_) => body.memory().ok_or(Error::SegmentNotConnected)?,
-    };
+    if matches!(&shown, Shown::Remote(segment) if !segment.is_connected()) {
+        return Err(Error::SegmentNotConnected);
+    }
     let began = card::now();
-    let memory = shown.shadow()?.map_or(memory, |shadow| &shadow.memory);
+    let memory = match shown.shadow()? {
+        Some(shadow) => &shadow.memory,
+        None => body.memory().ok_or(Error::IllegalOperation)?,
+    };
     let size = if wanted.size == 0 { body.size().saturating_sub(wanted.offset) } else { wanted.size };
     body.check(wanted.offset, size)?;
     if size == 0 {
@@ -131,6 +132,9 @@ pub fn map(descriptor: Handle, shown: Shown, wanted: Wanted) -> Result<(Handle, 
     let place = handle::reserve(Kind::Map)?;
     let at = if is_fixed { wanted.at } else { ptr::null_mut() };
     let is_readonly = wanted.flags & flag::READONLY_MAP != 0;
+    if let Some(shadow) = shown.shadow()? {
+        shadow.fetch_far(wanted.offset - within, within + size).map_err(|_| Error::SegmentNotConnected)?;
+    }
     let mapping = memory.map(wanted.offset - within, within + size, at, is_readonly)?;
     if is_readonly {
         // Ordering: published by the handle.

@@ -6,10 +6,10 @@ use std::collections::hash_map::Entry;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, epoll, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
@@ -21,9 +21,11 @@ use crate::door::{Door, For, Guest, Host};
 use crate::error::{Error, Result};
 use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
-use crate::interrupt::reach;
+use crate::interrupt::{reach, reach_far};
 use crate::name::{Deadline, Name, What, deadline, rest};
-use crate::packet::{Packet, Verb};
+use crate::net::say::Say;
+use crate::net::{self, Line};
+use crate::packet::{IS_FAR, Packet, Verb};
 use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
@@ -37,7 +39,7 @@ const END: u64 = 0;
 /// The number of the descriptor that wakes waiters when a message was too long for one of them.
 const LEFT: u64 = u64::MAX;
 /// How long a trigger waits for room.
-const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// `sci_local_data_interrupt_t`
 pub struct LocalDataInterrupt {
@@ -57,12 +59,15 @@ pub struct LocalDataInterrupt {
     waiter: Waiter,
 }
 
+/// A process that sends: of this host; or one of another host, by its number, for which a process of this host stands in.
+type Sender = (Pid, u64);
+
 /// Who is connected, and a message that nobody took.
 #[derive(Default)]
 struct Senders {
-    guests: HashMap<u64, (Pid, Arc<Guest>)>,
+    guests: HashMap<u64, (Sender, Arc<Guest>)>,
     /// The connections of each process, oldest first. A process that connects, triggers and disconnects again and again relies on the order.
-    of: HashMap<Pid, Vec<u64>>,
+    of: HashMap<Sender, Vec<u64>>,
     last: u64,
     /// A message that was received and that no call has taken yet.
     left: Option<Vec<u8>>,
@@ -116,7 +121,8 @@ impl Host for LocalDataInterrupt {
         // From here on who waits for the interrupt looks at the connection.
         guest.forget();
         let For::Peers(adapter) = guest.whom else { return Err(Error::InconsistentVersions) };
-        let process = sockopt::socket_peercred(guest.socket())?.pid;
+        let far = if packet.flags & IS_FAR != 0 { packet.size } else { 0 };
+        let process = (sockopt::socket_peercred(guest.socket())?.pid, far);
         let mut senders = self.senders.lock();
         if self.is_gone.load(Ordering::Acquire) {
             return Err(Error::NoSuchSegment);
@@ -335,7 +341,15 @@ pub fn forget(handle: Handle) -> Result {
 /// `sci_remote_data_interrupt_t`
 pub struct RemoteDataInterrupt {
     owned: Owned,
-    socket: OwnedFd,
+    way: Way,
+}
+
+/// Where it is.
+enum Way {
+    /// On this host.
+    Near(OwnedFd),
+    /// On another.
+    Far(Arc<Line>),
 }
 
 impl Named for RemoteDataInterrupt {
@@ -346,13 +360,20 @@ impl Named for RemoteDataInterrupt {
 pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout: u32) -> Result<Handle> {
     let owned = Owned::new(descriptor, Kind::RemoteDataInterrupt)?;
     let place = handle::reserve(Kind::RemoteDataInterrupt)?;
-    let (socket, _, _) = reach(What::DataInterrupt, node, adapter, number, timeout)?;
-    Ok(place.fill(Arc::new(RemoteDataInterrupt { owned, socket })))
+    let way = match net::far(node) {
+        Some(far) => Way::Far(reach_far(far, What::DataInterrupt, node, adapter, number, timeout)?),
+        None => Way::Near(reach(What::DataInterrupt, node, adapter, number, timeout)?.0),
+    };
+    Ok(place.fill(Arc::new(RemoteDataInterrupt { owned, way })))
 }
 
 /// SCIDisconnectDataInterrupt. What was triggered before is still delivered.
 pub fn disconnect(handle: Handle) -> Result {
-    handle::get::<RemoteDataInterrupt>(handle)?.owned.release();
+    let interrupt = handle::get::<RemoteDataInterrupt>(handle)?;
+    if let Way::Far(line) = &interrupt.way {
+        line.close();
+    }
+    interrupt.owned.release();
     handle::remove(handle);
     Ok(())
 }
@@ -364,16 +385,24 @@ pub fn trigger(handle: Handle, data: &[u8]) -> Result {
         return Err(Error::OutOfRange);
     }
     far::flush(Until::Arrived);
+    match &interrupt.way {
+        Way::Near(socket) => put(socket, data),
+        Way::Far(line) => line.trigger(&Say::Data, data, Some(Instant::now() + PATIENCE)),
+    }
+}
+
+/// Puts data of at most `MOST` bytes into a connection. EWOULD_BLOCK if there is no room for them for a second.
+pub fn put(socket: &OwnedFd, data: &[u8]) -> Result {
     let mut bytes = [0; HEAD + MOST];
     bytes[..HEAD].copy_from_slice(&(data.len() as u32).to_ne_bytes());
     bytes[HEAD..HEAD + data.len()].copy_from_slice(data);
-    let until = std::time::Instant::now();
+    let begin = Instant::now();
     loop {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        match retry_on_intr(|| send(interrupt.socket.as_fd(), &bytes[..HEAD + data.len()], flags)) {
+        match retry_on_intr(|| send(socket.as_fd(), &bytes[..HEAD + data.len()], flags)) {
             Ok(_) => return Ok(()),
-            Err(Errno::AGAIN) if until.elapsed().as_secs() < PATIENCE.tv_sec as u64 => {
-                let _ = poll(&mut [PollFd::new(&interrupt.socket, PollFlags::OUT)], Some(&PATIENCE));
+            Err(Errno::AGAIN) if begin.elapsed() < PATIENCE => {
+                let _ = poll(&mut [PollFd::new(socket, PollFlags::OUT)], rest(Some(begin + PATIENCE)).as_ref());
             }
             Err(Errno::AGAIN) => return Err(Error::EwouldBlock),
             Err(_) => return Err(Error::TransferFailed),

@@ -34,9 +34,19 @@ pub enum What {
     Interrupt,
     /// An interrupt with data.
     DataInterrupt,
+    /// Where other hosts come in: the number is a port, and it has no node.
+    Host,
 }
 
 impl What {
+    /// The kinds to which somebody on another host connects.
+    const FAR: [What; 4] = [What::Segment, What::Member, What::Interrupt, What::DataInterrupt];
+
+    /// The kind of this number, if somebody on another host may connect to such names.
+    pub fn far(number: u32) -> Option<What> {
+        What::FAR.into_iter().find(|&what| what as u32 == number)
+    }
+
     fn text(self) -> &'static str {
         match self {
             What::Node => "node",
@@ -46,6 +56,7 @@ impl What {
             What::Group => "grp",
             What::Interrupt => "int",
             What::DataInterrupt => "dint",
+            What::Host => "host",
         }
     }
 }
@@ -223,7 +234,7 @@ impl Drop for Bound {
 pub fn sweep() {
     let Some(directory) = config::get().and_then(|config| config.directory.as_ref()) else { return };
     let whats =
-        [What::Node, What::Segment, What::Shared, What::Member, What::Group, What::Interrupt, What::DataInterrupt];
+        [What::Node, What::Segment, What::Shared, What::Member, What::Group, What::Interrupt, What::DataInterrupt, What::Host];
     for what in whats {
         for (node, id) in nodes_with(what) {
             let name = Name::new(node, what, id);

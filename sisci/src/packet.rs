@@ -44,7 +44,13 @@ pub enum Verb {
     Owner,
     /// Somebody only wants to know: the answer brings a text.
     Status,
+    /// A connection from another host is beside, for what has this name: `node` is that of who called, `status` the kind of name, `flags` the number, `size`
+    /// the node of the name in the lowest 16 bits, above them a number of the process that called.
+    Far,
 }
+
+/// Among the flags of `Connect`: it comes for somebody on another host, whose process has the number `size`.
+pub const IS_FAR: u32 = 1;
 
 /// A packet. What a verb has no use for is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +95,7 @@ impl Packet {
             Verb::Link,
             Verb::Owner,
             Verb::Status,
+            Verb::Far,
         ];
         let verb = verbs.into_iter().find(|&verb| verb as u32 == word(1))?;
         let size = u64::from_ne_bytes(bytes[20..].try_into().ok()?);

@@ -13,6 +13,7 @@ use crate::far::{self, Until};
 use crate::fault::{self, Status};
 use crate::handle::{self, Handle, Kind, Named, Slot};
 use crate::map::Map;
+use crate::segment::remote::RemoteSegment;
 use crate::state::{self, CARE, FAR, FAULTS, READONLY};
 
 /// `sci_sequence_t`
@@ -26,6 +27,9 @@ impl Named for Sequence {
 pub fn configure(config: &crate::config::Config) {
     let faults = if config.fault == crate::config::Fault::default() { 0 } else { FAULTS };
     let far = if card::get().is_some() { FAR } else { 0 };
+    if far != 0 {
+        far::set_on();
+    }
     CARE.fetch_or((config.pio_align - 1) | faults | far, Ordering::Relaxed);
 }
 
@@ -102,7 +106,7 @@ unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usiz
     if shown.is_readonly && !is_read {
         return Err(Error::IllegalOperation);
     }
-    let (Some(card), Some((shadow, first))) = (card::get(), shown.shadow()) else {
+    let Some((shadow, first)) = shown.shadow() else {
         let (from, to) = if is_read { (remote, memory) } else { (memory, remote) };
         // SAFETY: as the caller's.
         return unsafe { copy_with_faults(from, to, size, flags, slot) };
@@ -110,20 +114,26 @@ unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usiz
     if has_faults() && fault::copy() && flags & flag::ERROR_CHECK == 0 {
         return lose(slot);
     }
-    if is_read {
+    let read = if is_read {
         // SAFETY: as the caller's.
-        unsafe { shadow.read(card, first + offset, memory, size) };
+        unsafe { shadow.read(first + offset, memory, size) }
     } else {
         // SAFETY: as the caller's.
-        unsafe { shadow.write(card, ready, (first + offset, size), memory) };
+        unsafe { shadow.write(ready, (first + offset, size), memory) };
+        Ok(())
+    };
+    if flags & flag::ERROR_CHECK == 0 {
+        return Ok(());
     }
-    if flags & flag::ERROR_CHECK != 0 {
-        far::flush(Until::Acknowledged);
-        if is_broken(slot) {
-            return Err(Error::TransferFailed);
-        }
-    }
-    Ok(())
+    let has_arrived = far::flush(Until::Acknowledged) || !is_unsettled(slot);
+    if has_arrived && read.is_ok() && !is_broken(slot) { Ok(()) } else { Err(Error::TransferFailed) }
+}
+
+/// Whether it is not known if all has arrived at the segment of a map or sequence, which is on another host.
+#[cold]
+fn is_unsettled(slot: &Slot) -> bool {
+    let segment = handle::object::<RemoteSegment>(slot.segment.load(Ordering::Relaxed));
+    segment.and_then(|segment| Some(!segment.targets()?.is_settled())).unwrap_or(false)
 }
 
 /// A copy is lost: the next check says so.
@@ -206,14 +216,14 @@ pub fn transfer(from: (Handle, usize), to: (Handle, usize), size: usize) -> Resu
 #[inline]
 pub fn barrier() {
     fence(Ordering::SeqCst);
-    if card::get().is_some() {
+    if far::is_on() {
         far::flush(Until::Acknowledged);
     }
 }
 
 /// Loads of maps show what peers have stored until now.
 pub fn fetch() {
-    if card::get().is_some() {
+    if far::is_on() {
         far::flush(Until::Arrived);
         far::fetch();
     }
@@ -222,7 +232,7 @@ pub fn fetch() {
 /// Empties what the processor may have gathered of stores (write combining).
 #[inline]
 pub fn drain() {
-    if card::get().is_some() {
+    if far::is_on() {
         far::flush(Until::Arrived);
     }
     #[cfg(target_arch = "x86_64")]
@@ -257,11 +267,25 @@ pub fn start(sequence: Handle) -> Result<Status> {
     if is_broken(slot) {
         return Ok(Status::NotRetriable);
     }
-    if !has_faults() {
+    if CARE.load(Ordering::Relaxed) & (FAULTS | FAR) == 0 {
         return Ok(Status::Ok);
     }
-    // Starting is how a program waits for the end of PENDING: only what lasts is said.
-    Ok(if fault::is_dead() { Status::NotRetriable } else { Status::Ok })
+    Ok(start_with_care(slot))
+}
+
+/// The same where faults are asked for, or segments are far. Starting is how a program waits for the end of PENDING: only what lasts is said.
+#[cold]
+fn start_with_care(slot: &Slot) -> Status {
+    if has_faults() && fault::is_dead() {
+        return Status::NotRetriable;
+    }
+    if is_unsettled(slot) {
+        far::flush(Until::Acknowledged);
+        if is_unsettled(slot) {
+            return Status::Pending;
+        }
+    }
+    Status::Ok
 }
 
 /// SCICheckSequence: what has become of the transfers since the start.
@@ -277,8 +301,20 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if is_broken(slot) {
         return Ok(Status::NotRetriable);
     }
-    if !has_faults() {
+    if CARE.load(Ordering::Relaxed) & (FAULTS | FAR) == 0 {
         return Ok(Status::Ok);
+    }
+    Ok(check_with_care(slot, flags))
+}
+
+/// The same where faults are asked for, or segments are far.
+#[cold]
+fn check_with_care(slot: &Slot, flags: u32) -> Status {
+    if flags & flag::NO_STORE_BARRIER == 0 && is_unsettled(slot) {
+        return if is_broken(slot) { Status::NotRetriable } else { Status::Pending };
+    }
+    if !has_faults() {
+        return Status::Ok;
     }
     let segment = handle::at(slot.segment.load(Ordering::Relaxed));
     let status = fault::check(segment.is_some_and(|segment| segment.has_lost.load(Ordering::Acquire)));
@@ -286,5 +322,5 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if let Some(segment) = segment.filter(|_| status != Status::Pending) {
         segment.has_lost.store(false, Ordering::Release);
     }
-    Ok(status)
+    status
 }

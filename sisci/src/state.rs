@@ -17,6 +17,12 @@ pub const FAR: usize = 1 << 33;
 /// Another: there was a map for loads alone.
 pub const READONLY: usize = 1 << 34;
 
+/// Copies look at this from now on.
+pub fn care_for(bits: usize) {
+    // Ordering: published by the handle of what needs the care.
+    CARE.fetch_or(bits, Ordering::Relaxed);
+}
+
 /// The library may be used from now on, or no longer.
 pub fn set_initialized(is_initialized: bool) {
     // Ordering: Release; who sees it has the variables.

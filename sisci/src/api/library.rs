@@ -9,6 +9,7 @@ use crate::descriptor::{self, Descriptor};
 use crate::error::Error;
 use crate::handle::{self, Handle};
 use crate::name::exists;
+use crate::net;
 use crate::query;
 use crate::{library, state};
 
@@ -54,7 +55,11 @@ reporting! {
         handle::get::<Descriptor>(descriptor)?;
         state::node_of(adapter)?;
         state::check_node(node)?;
-        if exists(node) { Ok(1) } else { Err(Error::NoSuchNodeId) }
+        match net::far(node) {
+            Some(far) => net::exists(far, node, state::node_of(adapter)?).map(|()| 1),
+            None if exists(node) => Ok(1),
+            None => Err(Error::NoSuchNodeId),
+        }
     }
 
     /// Node ids by the name of a host or adapter, or a number.

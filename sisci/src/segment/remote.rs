@@ -16,11 +16,12 @@ use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Events, Reason};
-use crate::far::Shadow;
+use crate::far::{self, Shadow, Targets, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
 use crate::packet::{self, Packet, Verb, refused};
+use crate::net::{self, Line, News};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
 use crate::{card, fault, worker};
@@ -36,8 +37,10 @@ pub struct RemoteSegment {
     adapter: u32,
     /// Its memory.
     pub body: Body,
-    /// What the program maps instead of it in timing mode.
+    /// What the program maps instead of it in timing mode, or if it is on another host.
     shadow: OnceLock<Arc<Shadow>>,
+    /// Where it is, if that is another host.
+    targets: OnceLock<Arc<Targets>>,
     ends: Mutex<Ends>,
     /// What happened.
     pub events: Events,
@@ -55,24 +58,78 @@ impl Named for RemoteSegment {
     const KIND: Kind = Kind::RemoteSegment;
 }
 
+/// The other side of a connection.
+enum Way {
+    /// A process of this host.
+    Near(OwnedFd),
+    /// One of another host.
+    Far(Arc<Line>),
+}
+
 /// This side's end of a connection.
 struct End {
     segment: Weak<RemoteSegment>,
-    socket: OwnedFd,
+    way: Way,
     node: u32,
     ticket: OnceLock<Ticket>,
     is_over: AtomicBool,
 }
 
+impl End {
+    /// The end of a connection of `segment` to `node`.
+    fn new(segment: &Arc<RemoteSegment>, way: Way, node: u32) -> Arc<End> {
+        let segment = Arc::downgrade(segment);
+        Arc::new(End { segment, way, node, ticket: OnceLock::new(), is_over: AtomicBool::new(false) })
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        match &self.way {
+            Way::Near(socket) => socket,
+            Way::Far(line) => line.socket(),
+        }
+    }
+
+    /// Looks at it from now on.
+    fn watch(self: &Arc<Self>) -> rustix::io::Result<()> {
+        if let Way::Far(line) = &self.way {
+            let own = Arc::downgrade(self);
+            line.tell(Box::new(move |news| {
+                let Some(end) = own.upgrade() else { return };
+                let Some(segment) = end.segment.upgrade() else { return };
+                match news {
+                    News::Leave => segment.happened(Reason::Disconnect, end.node, Error::Ok),
+                    News::Over(net::End::Gone) => segment.lost(&end, Reason::Disconnect),
+                    News::Over(net::End::Lost) => segment.lost(&end, Reason::Lost),
+                }
+            }));
+        }
+        service::watch(self.socket(), self.clone(), &self.ticket)
+    }
+
+    /// Looks no longer, and ends the connection.
+    fn close(&self) {
+        if let Some(&ticket) = self.ticket.get() {
+            service::forget(self.socket(), ticket);
+        }
+        if let Way::Far(line) = &self.way {
+            line.close();
+        }
+    }
+}
+
 impl Watch for End {
     fn ready(self: Arc<Self>) {
         let Some(segment) = self.segment.upgrade() else { return };
-        match Packet::receive(&self.socket) {
+        let socket = match &self.way {
+            Way::Near(socket) => socket,
+            Way::Far(line) => return line.look(),
+        };
+        match Packet::receive(socket) {
             Err(Errno::AGAIN) => {}
             Ok(Some((Packet { verb: Verb::Leave, .. }, _))) => {
                 segment.happened(Reason::Disconnect, self.node, Error::Ok)
             }
-            _ => segment.lost(&self),
+            _ => segment.lost(&self, Reason::Disconnect),
         }
     }
 }
@@ -93,13 +150,13 @@ impl RemoteSegment {
     }
 
     /// An owner has withdrawn the segment, or ended. The program learns of it when no other is left.
-    fn lost(self: &Arc<Self>, end: &Arc<End>) {
+    fn lost(self: &Arc<Self>, end: &Arc<End>, reason: Reason) {
         // Ordering: one alone goes on; nothing else hangs on it.
         if end.is_over.swap(true, Ordering::Relaxed) {
             return;
         }
         if let Some(&ticket) = end.ticket.get() {
-            service::forget(&end.socket, ticket);
+            service::forget(end.socket(), ticket);
         }
         let mut ends = self.ends.lock();
         ends.connected.retain(|other| !Arc::ptr_eq(other, end));
@@ -110,18 +167,18 @@ impl RemoteSegment {
         let (own, node) = (self.clone(), end.node);
         let look = move || {
             if own.establish(deadline(LATER)).is_err() {
-                own.broken(node);
+                own.broken(node, reason);
             }
         };
         if self.node == GROUP && worker::spawn("sisci-connect", look).is_ok() {
             return;
         }
         drop(ends);
-        self.broken(end.node);
+        self.broken(end.node, reason);
     }
 
     /// Nobody is left who has the segment.
-    fn broken(&self, node: u32) {
+    fn broken(&self, node: u32, reason: Reason) {
         let ends = self.ends.lock();
         if ends.is_closed || !ends.connected.is_empty() {
             return;
@@ -131,26 +188,93 @@ impl RemoteSegment {
             slot.broken.store(true, Ordering::Release);
         }
         drop(ends);
-        self.happened(Reason::Disconnect, node, Error::Ok);
+        self.happened(reason, node, Error::Ok);
     }
 
     /// Whether the segment's memory can be reached.
     pub fn is_connected(&self) -> bool {
-        self.body.memory().is_some() && !handle::at(self.place).is_none_or(|slot| slot.broken.load(Ordering::Acquire))
+        self.is_reached() && !handle::at(self.place).is_none_or(|slot| slot.broken.load(Ordering::Acquire))
     }
 
-    /// What the program maps instead of the memory in timing mode; made at the first map.
+    /// Whether it was connected.
+    pub fn is_reached(&self) -> bool {
+        self.body.memory().is_some() || self.targets.get().is_some()
+    }
+
+    /// Where it is, if that is another host.
+    pub fn targets(&self) -> Option<&Arc<Targets>> {
+        self.targets.get()
+    }
+
+    /// What the program maps instead of the memory in timing mode, and of another host; made at the first map.
     pub fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
-        let (Some(_), Some(memory)) = (card::get(), self.body.memory()) else { return Ok(None) };
         if let Some(shadow) = self.shadow.get() {
             return Ok(Some(shadow));
         }
-        let shadow = Shadow::new(memory)?;
+        let shadow = match (self.targets.get(), card::get(), self.body.memory()) {
+            (Some(targets), ..) => Shadow::of_hosts(self.body.size(), targets.clone())?,
+            (None, Some(_), Some(memory)) => Shadow::timed(memory)?,
+            _ => return Ok(None),
+        };
         Ok(Some(self.shadow.get_or_init(|| shadow)))
+    }
+
+    /// Copies into the segment, which is on another host.
+    ///
+    /// # Safety
+    /// `from` has `size` bytes; the segment has them at `at`.
+    #[expect(unsafe_code, reason = "memory of the caller's")]
+    pub unsafe fn put(&self, at: usize, from: *const u8, size: usize) -> Result {
+        let targets = self.targets.get().ok_or(Error::SegmentNotConnected)?;
+        match self.shadow.get() {
+            // Maps show it, too.
+            // SAFETY: the caller's.
+            Some(shadow) => unsafe { shadow.write(0.0, (at, size), from) },
+            // SAFETY: the caller's.
+            None => unsafe { targets.copy(at, from, size) },
+        }
+        Ok(())
+    }
+
+    /// Copies out of the segment, which is on another host.
+    ///
+    /// # Safety
+    /// `to` has `size` bytes; the segment has them at `at`.
+    #[expect(unsafe_code, reason = "memory of the caller's")]
+    pub unsafe fn get(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        // SAFETY: the caller's.
+        unsafe { self.targets.get().ok_or(Error::SegmentNotConnected)?.read(at, to, size) }
+    }
+
+    /// Connects to the owner on another host.
+    fn connect_far(self: &Arc<Self>, place: net::Far, node: u32, what: What, until: Deadline) -> Result {
+        let own = state::node_of(self.adapter)?;
+        let (line, answer) = net::connect(place, (node, what, self.id), own, until)?;
+        let size = usize::try_from(answer.size).map_err(|_| Error::NoSpc)?;
+        self.body.set_size(size);
+        let _ = self.targets.set(Arc::new(Targets::owner(line.clone())));
+        far::set_on();
+        state::care_for(state::FAR);
+        self.add(Way::Far(line), node)
+    }
+
+    /// There is a connection more.
+    fn add(self: &Arc<Self>, way: Way, node: u32) -> Result {
+        let end = End::new(self, way, node);
+        let mut ends = self.ends.lock();
+        if ends.is_closed {
+            return Err(Error::Cancelled);
+        }
+        end.watch()?;
+        ends.connected.push(end);
+        Ok(())
     }
 
     /// Connects to the owner at `name`.
     fn connect_to(self: &Arc<Self>, node: u32, what: What, until: Deadline) -> Result {
+        if let Some(place) = net::far(node) {
+            return self.connect_far(place, node, what, until);
+        }
         let socket = Name::new(node, what, self.id).connect(until)?;
         let own = state::node_of(self.adapter)?;
         let (answer, mut fds) = packet::ask(&socket, Packet { node: own, ..Packet::new(Verb::Connect) }, until)?;
@@ -164,20 +288,7 @@ impl RemoteSegment {
             Some(known) if fstat(&known.fd)?.st_ino != fstat(&memory.fd)?.st_ino => return Err(Error::NoSuchSegment),
             Some(_) => {}
         }
-        let end = Arc::new(End {
-            segment: Arc::downgrade(self),
-            socket,
-            node,
-            ticket: OnceLock::new(),
-            is_over: AtomicBool::new(false),
-        });
-        let mut ends = self.ends.lock();
-        if ends.is_closed {
-            return Err(Error::Cancelled);
-        }
-        service::watch(&end.socket, end.clone(), &end.ticket)?;
-        ends.connected.push(end);
-        Ok(())
+        self.add(Way::Near(socket), node)
     }
 
     /// Connects: to the owner, or to every member of a group that is available, one at least.
@@ -240,6 +351,7 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
         adapter: wanted.adapter,
         body: Body::default(),
         shadow: OnceLock::new(),
+        targets: OnceLock::new(),
         ends: Mutex::default(),
         events: Events::new(wanted.callback),
     });
@@ -281,11 +393,10 @@ pub fn disconnect(handle: Handle) -> Result {
         ends.is_closed = true;
         std::mem::take(&mut ends.connected)
     };
-    for end in ends {
-        if let Some(&ticket) = end.ticket.get() {
-            service::forget(&end.socket, ticket);
-        }
+    if segment.targets.get().is_some() {
+        far::flush(Until::Arrived);
     }
+    ends.iter().for_each(|end| end.close());
     segment.owned.release();
     handle::remove(handle);
     segment.events.close();

@@ -1,0 +1,239 @@
+//! Who stands in for a caller on another host, in the process of the owner: a thread for each connection. To the owner it is a peer of this host,
+//! with the caller's node: it connects by the owner's name, counts as a guest, and gets the memory, to which it does what the caller says. It ends with
+//! the caller, or when the owner ends the connection.
+#![allow(unsafe_code)] // Memory of segments.
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::error::{Error, Result};
+use crate::far;
+use crate::memory::{Mapping, Memory};
+use crate::name::{Name, What, deadline};
+use crate::net::proof;
+use crate::net::say::{self, Answer, Inbox, MOST, Said, Say};
+use crate::packet::{self, IS_FAR, Packet, Verb, refused};
+use crate::service::{self, Ticket, Watch};
+use crate::{interrupt, message, worker};
+
+/// Milliseconds that the owner, which is this process, may take to answer.
+const PATIENCE: u32 = 5_000;
+
+/// Whom a caller wants.
+struct Wanted {
+    /// The caller's node.
+    from: u32,
+    /// A number of its process.
+    process: u64,
+    /// The name that it wants.
+    name: Name,
+    what: What,
+}
+
+/// What the caller may do.
+enum Target {
+    /// Write and read this memory.
+    Memory(Mapping),
+    /// Trigger the interrupts of this page.
+    Page(Mapping),
+    /// Trigger with data.
+    Socket,
+}
+
+/// A connection. The first field is closed first: when the caller sees the end, the owner sees it as well.
+struct Agent {
+    near: OwnedFd,
+    socket: OwnedFd,
+    ticket: OnceLock<Ticket>,
+    /// One thread at a time says something to the caller.
+    out: Mutex<Vec<u8>>,
+    /// The owner asks the caller to leave, which nobody has said yet.
+    shall_leave: AtomicBool,
+}
+
+/// Another process of this host has let a caller in, who wants something of this process.
+pub fn take(socket: OwnedFd, packet: Packet) {
+    let Some(what) = What::far(packet.status) else { return };
+    let name = Name::new(packet.size as u32 & 0xffff, what, packet.flags);
+    let wanted = Wanted { from: packet.node, process: packet.size >> 16, name, what };
+    // Without a thread the connection is closed, which the caller takes for NO_SUCH_SEGMENT.
+    let _ = worker::spawn("sisci-agent", move || serve(socket, &wanted));
+}
+
+/// The packet that brings `socket` to the owner of a name, which is one of `node`.
+pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Packet {
+    Packet { node: from, status: what as u32, flags: id, size: u64::from(node) | process << 16, ..Packet::new(Verb::Far) }
+}
+
+fn serve(socket: OwnedFd, wanted: &Wanted) {
+    let until = deadline(PATIENCE);
+    let (near, target, size) = match attach(wanted) {
+        Ok(attached) => attached,
+        Err(error) => {
+            return proof::answer(&socket, &Answer { status: error as u32, ..Answer::default() }, until);
+        }
+    };
+    proof::answer(&socket, &Answer { size, ..Answer::default() }, until);
+    let agent = Arc::new(Agent {
+        near,
+        socket,
+        ticket: OnceLock::new(),
+        out: Mutex::default(),
+        shall_leave: AtomicBool::new(false),
+    });
+    if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
+        let _ = agent.run(&target);
+        agent.forget();
+    }
+}
+
+/// Connects to the owner.
+fn attach(wanted: &Wanted) -> Result<(OwnedFd, Target, u64)> {
+    let until = deadline(PATIENCE);
+    let near = wanted.name.connect(until)?;
+    let connect = Packet { node: wanted.from, flags: IS_FAR, size: wanted.process, ..Packet::new(Verb::Connect) };
+    let (answer, mut fds) = packet::ask(&near, connect, until)?;
+    if answer.status != 0 {
+        return Err(refused(answer.status));
+    }
+    let mut whole = || {
+        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+        memory.map(0, memory.length, ptr::null_mut(), false)
+    };
+    let target = match wanted.what {
+        What::DataInterrupt => Target::Socket,
+        What::Interrupt => Target::Page(whole()?),
+        _ => Target::Memory(whole()?),
+    };
+    Ok((near, target, answer.size))
+}
+
+impl Agent {
+    /// Looks at the owner no longer.
+    fn forget(&self) {
+        if let Some(&ticket) = self.ticket.get() {
+            service::forget(&self.near, ticket);
+        }
+    }
+
+    /// Does what the caller says, until the connection ends.
+    fn run(&self, target: &Target) -> Result {
+        let mut inbox = Inbox::default();
+        loop {
+            match retry_on_intr(|| recv(&self.socket, inbox.room(), RecvFlags::empty())) {
+                Ok((0, _)) | Err(_) => return Ok(()),
+                Ok((count, _)) => inbox.came(count),
+            }
+            while let Some((say, body)) = inbox.next::<Say>()? {
+                self.obey(target, say, inbox.body(body))?;
+            }
+        }
+    }
+
+    /// Does one thing. An error ends the connection: the caller says what no caller says, or the owner has gone.
+    fn obey(&self, target: &Target, say: Say, body: &[u8]) -> Result {
+        match (say, target) {
+            (Say::Stores(pieces), Target::Memory(memory)) => {
+                let mut rest = body;
+                for (at, size) in pieces {
+                    let (bytes, behind) = rest.split_at_checked(size as usize).ok_or(Error::OutOfRange)?;
+                    let place = place(memory, at, bytes.len())?;
+                    // SAFETY: within the mapping.
+                    unsafe { far::store(place, bytes) };
+                    rest = behind;
+                }
+                if rest.is_empty() { Ok(()) } else { Err(Error::OutOfRange) }
+            }
+            (Say::Copy(at), Target::Memory(memory)) => {
+                let place = place(memory, at, body.len())?;
+                // SAFETY: within the mapping.
+                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), place, body.len()) };
+                Ok(())
+            }
+            (Say::Read { at, size }, Target::Memory(memory)) if size as usize <= MOST => {
+                let place = place(memory, at, size as usize)?;
+                let mut bytes = vec![0; size as usize];
+                // SAFETY: within the mapping.
+                unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
+                self.say(&Said::Bytes, &bytes)
+            }
+            (Say::Ask(number), _) => {
+                // Ordering: what was stored is there before anything that the caller does when it knows it.
+                fence(Ordering::SeqCst);
+                self.say(&Said::Done(number), &[])
+            }
+            (Say::Trigger, Target::Page(page)) if interrupt::trigger_page(page) => Ok(()),
+            (Say::Data, Target::Socket) if body.len() <= message::MOST => loop {
+                // The caller waits for room by what TCP holds of its words.
+                match message::put(&self.near, body) {
+                    Err(Error::EwouldBlock) => {}
+                    result => return result,
+                }
+            },
+            _ => Err(Error::InconsistentVersions),
+        }
+    }
+
+    /// Says something to the caller; waits while it does not take it.
+    fn say(&self, said: &Said, body: &[u8]) -> Result {
+        let mut out = self.out.lock();
+        out.clear();
+        say::frame(said, body, &mut out)?;
+        let mut rest = &out[..];
+        while !rest.is_empty() {
+            let sent = retry_on_intr(|| send(&self.socket, rest, SendFlags::NOSIGNAL));
+            rest = &rest[sent.map_err(|_| Error::TransferFailed)?..];
+        }
+        drop(out);
+        self.pass_on();
+        Ok(())
+    }
+
+    /// Tells the caller that the owner asks it to leave, unless another thread is saying something and will do that afterwards.
+    fn pass_on(&self) {
+        // Ordering: SeqCst, with the lock between: who sets the word and finds the lock taken is seen by who lets the lock go.
+        while self.shall_leave.load(Ordering::SeqCst) {
+            let Some(mut out) = self.out.try_lock() else { return };
+            if self.shall_leave.swap(false, Ordering::SeqCst) {
+                out.clear();
+                let framed = say::frame(&Said::Leave, &[], &mut out);
+                let sent = framed.is_ok() && send(&self.socket, &out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) == Ok(out.len());
+                if !sent {
+                    // A caller that takes nothing more will not leave.
+                    proof::end(&self.socket);
+                }
+            }
+        }
+    }
+}
+
+/// The address of `size` bytes of a mapping.
+fn place(memory: &Mapping, at: u64, size: usize) -> Result<*mut u8> {
+    let at = usize::try_from(at).map_err(|_| Error::OutOfRange)?;
+    let is_within = at.checked_add(size).is_some_and(|end| end <= memory.length);
+    if is_within { Ok(memory.base.wrapping_add(at)) } else { Err(Error::OutOfRange) }
+}
+
+impl Watch for Agent {
+    /// The owner says something, or has ended the connection.
+    fn ready(self: Arc<Self>) {
+        match Packet::receive(&self.near) {
+            Err(Errno::AGAIN) => {}
+            Ok(Some((Packet { verb: Verb::Leave, .. }, _))) => {
+                self.shall_leave.store(true, Ordering::SeqCst);
+                self.pass_on();
+            }
+            _ => {
+                self.forget();
+                // The thread sees the end, and so does the caller.
+                proof::end(&self.socket);
+            }
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Segments that the program cannot map: those of other hosts, and all of peers in timing mode. What the program maps is a *shadow*: memory of its
+//! own, whose stores the library finds by comparing it with a *twin*, the bytes that both sides agree on. They go to the peer where the contract has
+//! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found.
+#![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
+
+mod piece;
+mod targets;
+mod timed;
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::card::{self, Card, now, wait_until};
+use crate::dirty::{self, Pages};
+use crate::error::{Error, Result};
+use crate::memory::{Mapping, Memory, page};
+use crate::model::packets;
+use crate::net::say::MOST;
+use crate::worker;
+use piece::{WORD, Word};
+pub use piece::store;
+pub use targets::Targets;
+use timed::Timed;
+
+/// Bytes of a copy that arrive together in timing mode.
+const BURST: usize = 1024;
+/// A map of at most so many bytes is compared at each flush: while the card's packets fly that costs nothing, and a page that the kernel watches
+/// makes the first store after a flush a fault.
+const SMALL: usize = 32 << 10;
+/// Between two looks of the thread.
+const NAP: Duration = Duration::from_micros(500);
+
+/// The shadow of a peer's segment.
+pub struct Shadow {
+    /// What the program maps.
+    pub memory: Memory,
+    /// The library's own map of it.
+    own: Mapping,
+    state: Mutex<State>,
+    /// The segment itself, if it is on other hosts.
+    targets: Option<Arc<Targets>>,
+}
+
+struct State {
+    /// What was sent, or fetched.
+    twin: Vec<u64>,
+    /// The segment itself, in timing mode.
+    timed: Option<Timed>,
+    /// The program's maps: where, and the pages of the shadow that they show.
+    views: Vec<View>,
+}
+
+/// A map of the program's.
+struct View {
+    base: usize,
+    pages: Pages,
+    /// The kernel notes what is stored to it.
+    is_watched: bool,
+}
+
+impl View {
+    /// The pages of the shadow to which the program has stored, as far as is known.
+    fn written(&self) -> Vec<Pages> {
+        let base = ptr::with_exposed_provenance_mut(self.base);
+        let watched = || dirty::written(base, self.pages.len() * page()).filter(|_| self.is_watched);
+        let shift = |of: Pages| self.pages.start + of.start..self.pages.start + of.end;
+        watched().map_or_else(|| vec![self.pages.clone()], |pages| pages.into_iter().map(shift).collect())
+    }
+}
+
+/// What a flush waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// All has left; in timing mode it has arrived.
+    Arrived,
+    /// This side knows that it has arrived.
+    Acknowledged,
+}
+
+/// All shadows of this process, and whether the thread runs.
+static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
+/// Whether segments are far, for calls whose cost counts: in timing mode all are, else those of other hosts, from the first on.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Segments are far from now on.
+pub fn set_on() {
+    // Ordering: nothing hangs on it; what a call has to flush it finds under a lock.
+    IS_ON.store(true, Ordering::Relaxed);
+}
+
+/// Whether some are.
+#[inline]
+pub fn is_on() -> bool {
+    IS_ON.load(Ordering::Relaxed)
+}
+
+/// A word of memory that others use as well.
+fn word<'a>(base: &Mapping, at: usize) -> &'a AtomicU64 {
+    // SAFETY: within the mapping, which its shadow holds while the word is used; aligned, since mappings begin at pages.
+    unsafe { AtomicU64::from_ptr(base.base.wrapping_add(at * WORD).cast()) }
+}
+
+impl Shadow {
+    /// The shadow of a near segment with this memory, in timing mode.
+    pub fn timed(segment: &Memory) -> Result<Arc<Shadow>> {
+        let peer = segment.map(0, segment.length, ptr::null_mut(), false)?;
+        let shadow = Shadow::new(segment.length, Some(Timed::new(peer)), None)?;
+        shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+        Shadow::publish(shadow)
+    }
+
+    /// The shadow of a segment of `size` bytes on other hosts. It shows zeros until something is fetched.
+    pub fn of_hosts(size: usize, targets: Arc<Targets>) -> Result<Arc<Shadow>> {
+        Shadow::publish(Shadow::new(size, None, Some(targets))?)
+    }
+
+    fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
+        let memory = Memory::new(size)?;
+        let own = memory.map(0, memory.length, ptr::null_mut(), false)?;
+        let twin = vec![0; memory.length / WORD];
+        Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
+    }
+
+    /// From now on the thread looks at it.
+    fn publish(shadow: Shadow) -> Result<Arc<Shadow>> {
+        let shadow = Arc::new(shadow);
+        let mut shadows = SHADOWS.lock();
+        shadows.0.retain(|shadow| shadow.strong_count() > 0);
+        shadows.0.push(Arc::downgrade(&shadow));
+        if !shadows.1 {
+            worker::spawn("sisci-far", look_again)?;
+            shadows.1 = true;
+        }
+        Ok(shadow)
+    }
+
+    /// The program has a map of `length` bytes from `offset` on, both whole pages.
+    pub fn shown(&self, map: &Mapping, offset: usize) {
+        let pages = offset / page()..(offset + map.length).div_ceil(page());
+        let is_watched = pages.len() * page() > SMALL && dirty::watch(map.base, pages.len() * page());
+        self.state.lock().views.push(View { base: map.base as usize, pages, is_watched });
+    }
+
+    /// The map at this place will go.
+    pub fn hidden(&self, map: &Mapping) {
+        self.state.lock().views.retain(|view| view.base != map.base as usize);
+    }
+
+    /// The words that the program has stored to since the last time; now the twin has them as well.
+    fn changed(&self, state: &mut State) -> Vec<Word> {
+        let mut words = Vec::new();
+        let per_page = page() / WORD;
+        let written: Vec<Pages> = state.views.iter().flat_map(View::written).collect();
+        for first in written.into_iter().flatten().map(|number| number * per_page) {
+            let twin = &mut state.twin[first..first + per_page];
+            // SAFETY: both are a page long. The program may store meanwhile: what is missed now is found the next time.
+            let differs =
+                unsafe { libc::memcmp(self.own.base.wrapping_add(first * WORD).cast(), twin.as_ptr().cast(), page()) };
+            if differs == 0 {
+                continue;
+            }
+            for (k, twin) in twin.iter_mut().enumerate() {
+                // Ordering: stores of the program are found in any order between two flushes.
+                let value = word(&self.own, first + k).load(Ordering::Relaxed);
+                if value != *twin {
+                    words.push((first + k, value, value ^ *twin));
+                    *twin = value;
+                }
+            }
+        }
+        words
+    }
+
+    /// Sends what the program has stored since the last time. The state is locked.
+    fn send(&self, state: &mut State, ready: f64) {
+        let words = self.changed(state);
+        if words.is_empty() {
+            return;
+        }
+        match (&mut state.timed, card::get(), &self.targets) {
+            (Some(timed), Some(card), _) => timed.words(card, words, ready),
+            (_, _, Some(targets)) => targets.words(&words),
+            _ => {}
+        }
+    }
+
+    /// Shows these bytes, which stand in the peer's memory from the word `first` on, but where the program has stored something. Whether any was new.
+    fn merge(&self, twin: &mut [u64], first: usize, there: impl Fn(usize) -> u64) -> bool {
+        let mut is_new = false;
+        for (k, twin) in twin.iter_mut().enumerate() {
+            let there = there(k);
+            let own = word(&self.own, first + k);
+            // Ordering: Release; who sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
+            if there != *twin && own.compare_exchange(*twin, there, Ordering::Release, Ordering::Relaxed).is_ok() {
+                *twin = there;
+                is_new = true;
+            }
+        }
+        is_new
+    }
+
+    /// Shows what these pages of a near peer's memory hold. The state is locked. Whether anything was new.
+    fn fetch(&self, state: &mut State, pages: Pages) -> bool {
+        let State { twin, timed: Some(timed), .. } = state else { return false };
+        // What is on its way is not there yet.
+        if !timed.is_empty() {
+            return true;
+        }
+        let (per_page, mut is_new) = (page() / WORD, false);
+        for first in pages.map(|number| number * per_page) {
+            let twin = &mut twin[first..first + per_page];
+            let there = timed.peer.base.wrapping_add(first * WORD);
+            // SAFETY: as in `changed`.
+            if unsafe { libc::memcmp(there.cast(), twin.as_ptr().cast(), page()) } != 0 {
+                is_new |= self.merge(twin, first, |k| word(&timed.peer, first + k).load(Ordering::Acquire));
+            }
+        }
+        is_new
+    }
+
+    /// Shows what `size` bytes from `at` on hold at the peer, which is on another host.
+    pub fn fetch_far(&self, at: usize, size: usize) -> Result {
+        let Some(targets) = &self.targets else { return Ok(()) };
+        let (first, end) = (at / WORD, (at + size).div_ceil(WORD));
+        let mut there = vec![0_u64; MOST];
+        let mut state = self.state.lock();
+        // What the program has stored is sent first, so that it comes back.
+        self.send(&mut state, 0.0);
+        for first in (first..end).step_by(there.len()) {
+            let words = there.len().min(end - first);
+            // SAFETY: room for so many words; the segment has whole pages.
+            unsafe { targets.read(first * WORD, there.as_mut_ptr().cast(), words * WORD) }?;
+            self.merge(&mut state.twin[first..first + words], first, |k| there[k]);
+        }
+        Ok(())
+    }
+
+    /// All of its pages.
+    fn pages(&self) -> Pages {
+        0..self.memory.length / page()
+    }
+
+    /// A copy by the processor, which began at `ready`, into the segment, at a place of so many bytes: returns when its last packet has left.
+    ///
+    /// # Safety
+    /// `from` has so many bytes; the segment has the place.
+    pub unsafe fn write(&self, mut ready: f64, (at, size): (usize, usize), from: *const u8) {
+        let most = if self.targets.is_some() { MOST } else { BURST };
+        let mut done = 0;
+        while done < size {
+            let place = at + done;
+            let part = (size - done).min(most - place % most);
+            let mut bytes = vec![0_u8; part];
+            // SAFETY: the caller's.
+            unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
+            let mut state = self.state.lock();
+            let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
+            // SAFETY: the twin has the segment's size.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), twin, part) };
+            // SAFETY: the shadow has it as well.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.own.base.wrapping_add(place), part) };
+            done += part;
+            if let Some(targets) = &self.targets {
+                targets.bytes(place, &bytes);
+            } else if let (Some(timed), Some(card)) = (&mut state.timed, card::get()) {
+                let left = card.send(packets(place, part), part, ready);
+                timed.bytes(place, bytes, left.arrive);
+                drop(state);
+                wait_until(left.last);
+                self.deliver(now());
+                ready = left.last;
+            }
+        }
+    }
+
+    /// In timing mode, what has arrived at `now` is there.
+    fn deliver(&self, now: f64) {
+        if let Some(timed) = &mut self.state.lock().timed {
+            timed.deliver(now);
+        }
+    }
+
+    /// A copy by the processor out of the segment.
+    ///
+    /// # Safety
+    /// `to` has `size` bytes; the segment has them at `at`.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        if self.targets.is_some() {
+            let fetched = self.fetch_far(at, size);
+            // SAFETY: the caller's, and the shadow is as large as the segment. A peer that has gone leaves it as it is.
+            unsafe { ptr::copy(self.own.base.wrapping_add(at), to, size) };
+            return fetched;
+        }
+        flush(Until::Acknowledged);
+        let peer = self.state.lock().timed.as_ref().map(|timed| timed.peer.clone());
+        let (Some(peer), Some(card)) = (peer, card::get()) else { return Err(Error::TransferFailed) };
+        // SAFETY: the caller's.
+        unsafe { Timed::read(&peer, card, now(), at, to, size) };
+        self.fetch(&mut self.state.lock(), at / page()..(at + size).div_ceil(page()));
+        Ok(())
+    }
+}
+
+/// The shadows that there are.
+fn all() -> Vec<Arc<Shadow>> {
+    SHADOWS.lock().0.iter().filter_map(Weak::upgrade).collect()
+}
+
+/// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
+pub fn flush(until: Until) -> bool {
+    if is_on() { send_all(all().into_iter(), until) } else { true }
+}
+
+fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
+    let (ready, shadows): (f64, Vec<_>) = (if card::get().is_some() { now() } else { 0.0 }, shadows.collect());
+    let mut arrived = 0.0_f64;
+    for shadow in &shadows {
+        let mut state = shadow.state.lock();
+        shadow.send(&mut state, ready);
+        arrived = arrived.max(state.timed.as_ref().map_or(0.0, Timed::last));
+    }
+    if let Some(card) = card::get() {
+        take_time(card, &shadows, arrived, until);
+    }
+    let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
+    until == Until::Arrived || targets.fold(true, |is_known, targets| targets.settle() && is_known)
+}
+
+/// The rest of a flush in timing mode: all is there at `arrived`.
+fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
+    wait_until(arrived);
+    shadows.iter().for_each(|shadow| shadow.deliver(arrived));
+    if until == Until::Acknowledged {
+        // Ordering: what was delivered is there before what this thread stores from now on.
+        fence(Ordering::SeqCst);
+        wait_until(card.acknowledged());
+    }
+}
+
+/// Looks what near peers have stored since the last time; whether there was anything.
+fn fetch_near() -> bool {
+    let mut is_new = false;
+    for shadow in all() {
+        is_new |= shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+    }
+    is_new
+}
+
+/// Maps show what peers have stored until now.
+pub fn fetch() {
+    fetch_near();
+    for shadow in all().into_iter().filter(|shadow| shadow.targets.is_some()) {
+        let views: Vec<Pages> = shadow.state.lock().views.iter().map(|view| view.pages.clone()).collect();
+        for pages in views {
+            // A peer that has gone has nothing new.
+            let _ = shadow.fetch_far(pages.start * page(), pages.len() * page());
+        }
+    }
+}
+
+/// The thread looks for what near peers have stored only in each such turn, unless it found something the last time: it compares all memory then.
+const SELDOM: u32 = 16;
+
+/// The thread: what the program stores leaves although it never flushes, and what near peers store is shown. Ends with the last shadow.
+fn look_again() {
+    let (mut turn, mut last) = (0, 0);
+    loop {
+        turn += 1;
+        std::thread::sleep(NAP);
+        let mut shadows = SHADOWS.lock();
+        shadows.0.retain(|shadow| shadow.strong_count() > 0);
+        if shadows.0.is_empty() {
+            shadows.1 = false;
+            return;
+        }
+        let living: Vec<_> = shadows.0.iter().filter_map(Weak::upgrade).collect();
+        drop(shadows);
+        // A peer that is stopped does not hold up the stores to others.
+        send_all(living.into_iter().filter(|shadow| shadow.targets.as_ref().is_none_or(|targets| targets.has_room())), Until::Arrived);
+        if turn - last >= SELDOM && !fetch_near() {
+            last = turn;
+        }
+    }
+}

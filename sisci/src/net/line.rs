@@ -1,0 +1,335 @@
+//! A connection to the owner of something on another host, on the side of who connected.
+//!
+//! Threads of the program write to it and wait for what comes back; who waits reads for all. The service looks at it when nobody does, so that an end is
+//! noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, all that went
+//! out on another has arrived.
+#![allow(unsafe_code)] // What is read goes to memory of the program's.
+
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+
+use super::proof;
+use super::say::{Inbox, MOST, Said, Say, frame};
+use crate::error::{Error, Result};
+use crate::hosts::Place;
+use crate::name::{Deadline, rest, wait_readable};
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The other side has gone, or has withdrawn what was connected to.
+    Gone,
+    /// The host gives no sign of life.
+    Lost,
+}
+
+/// What the other side says without having been asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It asks to leave.
+    Leave,
+    /// It has ended.
+    Over(End),
+}
+
+/// Who is told of news, once.
+type Teller = Box<dyn Fn(News) + Send + Sync>;
+
+/// How long something that goes out on another connection waits for a process that is stopped.
+const ORDER: Duration = Duration::from_secs(1);
+/// How long a connection that is closed may take until the owner knows it.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// Bodies that are asked for before the first has come.
+const AHEAD: usize = 8;
+
+/// A connection.
+pub struct Line {
+    socket: OwnedFd,
+    place: Place,
+    timeout: Duration,
+    /// One thread at a time sends: frames stay whole. The bytes are kept for the next one.
+    out: Mutex<Vec<u8>>,
+    /// One thread at a time reads.
+    back: Mutex<Inbox>,
+    /// The last question, and the last that was answered.
+    asked: AtomicU64,
+    answered: AtomicU64,
+    /// Something was sent after the last question.
+    has_sent: AtomicBool,
+    /// The other side did not answer in time: nothing waits for it until it answers.
+    is_slow: AtomicBool,
+    end: OnceLock<End>,
+    teller: OnceLock<Teller>,
+}
+
+/// The connections on which something was sent last.
+static LAST: Mutex<Vec<Weak<Line>>> = Mutex::new(Vec::new());
+
+/// Something will be sent on these connections: what went out on others before has arrived, or will not before the other side is woken.
+pub fn order(lines: &[Arc<Line>]) {
+    let mut last = LAST.lock();
+    let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
+    if last.len() == lines.len() && last.iter().all(is_one) {
+        return;
+    }
+    last.iter().filter(|known| !is_one(known)).filter_map(Weak::upgrade).for_each(|other| other.make_way());
+    *last = lines.iter().map(Arc::downgrade).collect();
+}
+
+impl Line {
+    /// A connection that is made.
+    pub(super) fn new(socket: OwnedFd, place: Place, timeout: Duration) -> Line {
+        Line {
+            socket,
+            place,
+            timeout,
+            out: Mutex::default(),
+            back: Mutex::default(),
+            asked: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            has_sent: AtomicBool::new(false),
+            is_slow: AtomicBool::new(false),
+            end: OnceLock::new(),
+            teller: OnceLock::new(),
+        }
+    }
+
+    /// The socket, for who looks at it.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// Who is told of news from now on.
+    pub fn tell(&self, teller: Teller) {
+        let _ = self.teller.set(teller);
+    }
+
+    /// How it ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        self.end.get().copied()
+    }
+
+    /// It has ended.
+    fn ended(&self, errno: Option<Errno>) -> Error {
+        let end = match errno {
+            Some(Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN) => End::Lost,
+            _ => End::Gone,
+        };
+        if self.end.set(end).is_ok() {
+            crate::state::say(|| format!("connection to {}: {end:?} {errno:?}", self.place.host));
+            // Threads that wait for room or for bytes see the end.
+            proof::end(&self.socket);
+            if let Some(teller) = self.teller.get() {
+                teller(News::Over(end));
+            }
+        }
+        Error::TransferFailed
+    }
+
+    /// Whether a frame would go out at once.
+    pub fn has_room(&self) -> bool {
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.end().is_some() || poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&at_once)) != Ok(0)
+    }
+
+    /// Sends a frame; who does that has made `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
+    pub fn send(&self, say: &Say, body: &[u8], until: Deadline) -> Result {
+        let mut out = self.out.lock();
+        out.clear();
+        frame(say, body, &mut out)?;
+        self.write(&out, until)?;
+        // Ordering: under the lock, against `settle`, which looks at it under the lock as well.
+        self.has_sent.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sends a frame that wakes somebody: all that went out before, also on other connections, has arrived when that happens.
+    pub fn trigger(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
+        order(std::slice::from_ref(self));
+        if self.is_there() { self.send(say, body, until) } else { Err(Error::TransferFailed) }
+    }
+
+    /// All that was sent has arrived, unless the other side is stopped.
+    fn make_way(&self) {
+        if !self.is_slow.load(Ordering::Relaxed) && !self.settle(Some(Instant::now() + ORDER)) {
+            self.is_slow.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes all of `bytes`. A frame that has begun to go out is not given up until the end.
+    fn write(&self, bytes: &[u8], until: Deadline) -> Result {
+        let begin = Instant::now();
+        let mut done = 0;
+        while done < bytes.len() {
+            if self.end().is_some() {
+                return Err(Error::TransferFailed);
+            }
+            match retry_on_intr(|| send(&self.socket, &bytes[done..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
+                Ok(count) => done += count,
+                Err(Errno::AGAIN) => {
+                    let until = if done == 0 { until } else { None };
+                    let rest = rest(until.or(Some(begin + self.timeout)));
+                    match poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref()) {
+                        Ok(0) if until.is_some() => return Err(Error::EwouldBlock),
+                        // It has been stopped for that long.
+                        Ok(0) => return Err(self.ended(Some(Errno::TIMEDOUT))),
+                        Ok(_) | Err(Errno::INTR) => {}
+                        Err(errno) => return Err(self.ended(Some(errno))),
+                    }
+                }
+                Err(errno) => return Err(self.ended(Some(errno))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that was sent is known to have arrived.
+    pub fn is_settled(&self) -> bool {
+        // Ordering: Acquire meets the Release of `receive`.
+        !self.has_sent.load(Ordering::Relaxed)
+            && self.answered.load(Ordering::Acquire) >= self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Waits until all that was sent has arrived; false if that is not known by then, or never will be.
+    pub fn settle(&self, until: Deadline) -> bool {
+        if self.end().is_some() {
+            return false;
+        }
+        let number = {
+            let mut out = self.out.lock();
+            if self.has_sent.load(Ordering::Relaxed) {
+                let number = self.asked.load(Ordering::Relaxed) + 1;
+                out.clear();
+                if frame(&Say::Ask(number), &[], &mut out).is_err() || self.write(&out, until).is_err() {
+                    return false;
+                }
+                // Ordering: under the lock.
+                self.asked.store(number, Ordering::Relaxed);
+                self.has_sent.store(false, Ordering::Relaxed);
+            }
+            self.asked.load(Ordering::Relaxed)
+        };
+        let is_answered = || self.answered.load(Ordering::Acquire) >= number;
+        loop {
+            if is_answered() {
+                return true;
+            }
+            let back = until.map_or_else(|| Some(self.back.lock()), |until| self.back.try_lock_until(until));
+            let Some(mut back) = back else { return is_answered() };
+            if !is_answered() && (wait_readable(&self.socket, until).is_err() || self.receive(&mut back).is_err()) {
+                return is_answered();
+            }
+        }
+    }
+
+    /// Takes what is there, without waiting.
+    fn receive(&self, back: &mut Inbox) -> Result {
+        match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
+            Ok((0, _)) => return Err(self.ended(None)),
+            Ok((count, _)) => back.came(count),
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(errno) => return Err(self.ended(Some(errno))),
+        }
+        // Nobody has asked for bytes.
+        if self.next(back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
+    }
+
+    /// Takes frames up to the next body; nothing if there is none yet.
+    fn next(&self, back: &mut Inbox) -> Result<Option<std::ops::Range<usize>>> {
+        loop {
+            match back.next::<Said>() {
+                Ok(None) => return Ok(None),
+                Ok(Some((Said::Bytes, body))) => return Ok(Some(body)),
+                Ok(Some((Said::Done(number), _))) => {
+                    self.is_slow.store(false, Ordering::Relaxed);
+                    // Ordering: Release, so that who sees it may say that all has arrived.
+                    self.answered.fetch_max(number, Ordering::Release);
+                }
+                Ok(Some((Said::Leave, _))) => {
+                    if let Some(teller) = self.teller.get() {
+                        teller(News::Leave);
+                    }
+                }
+                Err(_) => return Err(self.ended(Some(Errno::PROTO))),
+            }
+        }
+    }
+
+    /// Reads `size` bytes of the other side's memory, from `at` on.
+    ///
+    /// # Safety
+    /// `to` has `size` bytes.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        let mut back = self.back.lock();
+        let (mut asked, mut got) = (0, 0);
+        while got < size {
+            while asked < size && asked < got + AHEAD * MOST {
+                let part = MOST.min(size - asked);
+                let mut out = self.out.lock();
+                out.clear();
+                frame(&Say::Read { at: (at + asked) as u64, size: part as u32 }, &[], &mut out)?;
+                self.write(&out, None)?;
+                asked += part;
+            }
+            if let Some(body) = self.next(&mut back)? {
+                let body = back.body(body);
+                if body.len() != MOST.min(size - got) {
+                    return Err(self.ended(Some(Errno::PROTO)));
+                }
+                // SAFETY: the caller's room has what is left of `size`.
+                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), to.wrapping_add(got), body.len()) };
+                got += body.len();
+                continue;
+            }
+            if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
+                return Err(self.ended(Some(Errno::TIMEDOUT)));
+            }
+            match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
+                Ok((0, _)) => return Err(self.ended(None)),
+                Ok((count, _)) => back.came(count),
+                Err(Errno::AGAIN) => {}
+                Err(errno) => return Err(self.ended(Some(errno))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks what has come, unless somebody waits for it and does so.
+    pub fn look(&self) {
+        match self.back.try_lock() {
+            // What ended it has been told, or is being told.
+            Some(mut back) => drop(self.receive(&mut back)),
+            None => std::thread::yield_now(),
+        }
+    }
+
+    /// Looks whether the other side is there, of a connection that nobody else looks at.
+    pub fn is_there(&self) -> bool {
+        self.look();
+        self.end().is_none()
+    }
+
+    /// Ends it. Returns when the owner knows that, unless that is stopped: what was sent has arrived then, and the owner is no longer busy.
+    pub fn close(&self) {
+        let _ = self.end.set(End::Gone);
+        if shutdown(&self.socket, Shutdown::Write).is_err() {
+            return;
+        }
+        let until = Some(Instant::now() + FAREWELL);
+        let mut rest = [0; 4096];
+        while wait_readable(&self.socket, until).is_ok() {
+            match retry_on_intr(|| recv(&self.socket, &mut rest, RecvFlags::DONTWAIT)) {
+                Ok((0, _)) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Nodes on other hosts, from the side of who connects. Each connection of the program is one of TCP, to the process that owns what it connected
+//! to; its end is the other side's, as with a socket on one host.
+//!
+//! `proof` is how both sides make sure of each other; `say` what they say; `line` a connection. The owner's side is in `entry` and `agent`.
+
+mod line;
+pub mod proof;
+pub mod say;
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use rustix::fd::OwnedFd;
+use rustix::net::sockopt;
+
+pub use line::{End, Line, News, order};
+use say::{Answer, Request, Want};
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::hosts::{Hosts, Place};
+use crate::name::{Deadline, What};
+
+/// A call whose time is shorter than `SHORT` waits for an answer so long all the same, as on one host.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Times from here on are kept.
+const SHORT: Duration = Duration::from_millis(100);
+/// Until when it waits that has no deadline.
+const LONG: Duration = Duration::from_secs(365 * 86_400);
+
+/// Another host, and what all of them know.
+pub type Far = (&'static Hosts, &'static Place);
+
+/// Where `node` is, if that is another host.
+pub fn far(node: u32) -> Option<Far> {
+    let hosts = config::get()?.hosts.as_ref()?;
+    Some((hosts, hosts.far(node)?))
+}
+
+/// A number of this process, for owners that ask which connections come from one process.
+fn process() -> u64 {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    *PROCESS.get_or_init(|| getrandom::u64().unwrap_or_else(|_| std::process::id().into()) >> 16)
+}
+
+/// How a connection behaves: small pieces leave at once, and a host that is gone is noticed within `timeout`.
+pub fn set_up(socket: &OwnedFd, timeout: Duration) -> rustix::io::Result<()> {
+    sockopt::set_tcp_nodelay(socket, true)?;
+    sockopt::set_tcp_user_timeout(socket, u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX))?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    let step = Duration::from_secs((timeout.as_secs() / 4).max(1));
+    sockopt::set_tcp_keepidle(socket, step)?;
+    sockopt::set_tcp_keepintvl(socket, step)?;
+    sockopt::set_tcp_keepcnt(socket, 3)
+}
+
+/// Connects to a host. NO_SUCH_SEGMENT if no process of this library is there.
+fn dial(hosts: &Hosts, place: &Place, until: Instant) -> Result<OwnedFd> {
+    let found: Vec<SocketAddr> = (place.host.as_str(), place.port)
+        .to_socket_addrs()
+        .map_err(|error| {
+            crate::state::say(|| format!("host {}: {error}", place.host));
+            Error::NoSuchNodeId
+        })?
+        .collect();
+    let mut last = Error::NoSuchNodeId;
+    for address in found {
+        let rest = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match TcpStream::connect_timeout(&address, rest) {
+            Ok(stream) => {
+                let socket = OwnedFd::from(stream);
+                set_up(&socket, hosts.timeout)?;
+                return Ok(socket);
+            }
+            Err(error) => {
+                last = match error.kind() {
+                    std::io::ErrorKind::TimedOut => Error::Timeout,
+                    std::io::ErrorKind::HostUnreachable => Error::NoRemoteLinkAccess,
+                    std::io::ErrorKind::NetworkUnreachable => Error::NoLinkAccess,
+                    _ => Error::NoSuchSegment,
+                };
+            }
+        }
+    }
+    Err(last)
+}
+
+/// Asks a host, as node `from`. A connection that was not asked for is closed at once, and leaves no trace in the system's tables.
+fn ask(hosts: &Hosts, place: &Place, want: Want, from: u32, until: Deadline) -> Result<(OwnedFd, Answer)> {
+    let now = Instant::now();
+    let until = until.map_or(now + LONG, |until| if until < now + SHORT { now + PATIENCE } else { until });
+    let socket = dial(hosts, place, until)?;
+    let abrupt = |error| {
+        let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
+        error
+    };
+    let request = Request { want, from, process: process() };
+    let answer = proof::call(&socket, &hosts.secret, &request, Some(until)).map_err(abrupt)?;
+    match Error::of(answer.status) {
+        Error::Ok => Ok((socket, answer)),
+        error => Err(abrupt(error)),
+    }
+}
+
+/// Connects to what has this number on a node of another host.
+pub fn connect(
+    (hosts, place): Far,
+    (node, what, id): (u32, What, u32),
+    from: u32,
+    until: Deadline,
+) -> Result<(Arc<Line>, Answer)> {
+    let (socket, answer) = ask(hosts, place, Want::Connect { node, what: what as u8, id }, from, until)?;
+    Ok((Arc::new(Line::new(socket, place.clone(), hosts.timeout)), answer))
+}
+
+/// Whether a process of the node runs.
+pub fn exists((hosts, place): Far, node: u32, from: u32) -> Result<()> {
+    let until = Some(Instant::now() + PATIENCE);
+    ask(hosts, place, Want::Probe { node }, from, until).map(drop).map_err(|error| match error {
+        Error::NoSuchSegment => Error::NoSuchNodeId,
+        Error::Timeout => Error::NoRemoteLinkAccess,
+        error => error,
+    })
+}
+
+/// The nodes of a host that are members of a group.
+pub fn members((hosts, place): Far, group: u32, from: u32) -> Result<Vec<u32>> {
+    let until = Some(Instant::now() + PATIENCE);
+    ask(hosts, place, Want::Members { group }, from, until).map(|(_, answer)| answer.nodes)
+}
