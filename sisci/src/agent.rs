@@ -68,7 +68,13 @@ pub fn take(socket: OwnedFd, packet: Packet) {
 
 /// The packet that brings `socket` to the owner of a name, which is one of `node`.
 pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Packet {
-    Packet { node: from, status: what as u32, flags: id, size: u64::from(node) | process << 16, ..Packet::new(Verb::Far) }
+    Packet {
+        node: from,
+        status: what as u32,
+        flags: id,
+        size: u64::from(node) | process << 16,
+        ..Packet::new(Verb::Far)
+    }
 }
 
 fn serve(socket: OwnedFd, wanted: &Wanted) {
@@ -203,7 +209,8 @@ impl Agent {
             if self.shall_leave.swap(false, Ordering::SeqCst) {
                 out.clear();
                 let framed = say::frame(&Said::Leave, &[], &mut out);
-                let sent = framed.is_ok() && send(&self.socket, &out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) == Ok(out.len());
+                let sent = framed.is_ok()
+                    && send(&self.socket, &out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) == Ok(out.len());
                 if !sent {
                     // A caller that takes nothing more will not leave.
                     proof::end(&self.socket);

@@ -189,7 +189,11 @@ fn nodes_of_file(of: &impl Fn(&str) -> Option<String>) -> Result<Nodes, String> 
 }
 
 /// The other hosts, if there is a secret that they share with this one.
-fn hosts(of: &impl Fn(&str) -> Option<String>, places: BTreeMap<u32, Place>, own: &[u32]) -> Result<Option<Hosts>, String> {
+fn hosts(
+    of: &impl Fn(&str) -> Option<String>,
+    places: BTreeMap<u32, Place>,
+    own: &[u32],
+) -> Result<Option<Hosts>, String> {
     let seconds = match of("SISCI_LINK_TIMEOUT") {
         None => 20.0,
         Some(text) => text

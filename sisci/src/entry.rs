@@ -58,7 +58,9 @@ fn share_or_listen(name: Name, own: &Place) -> std::result::Result<(OwnedFd, Own
     let wrong = |error: String| format!("SISCI_NODES: cannot listen at {} port {}: {error}", own.host, own.port);
     for _ in 0..1000 {
         match name.listen() {
-            Ok(door) => return listen(own).map(|listener| (listener.into(), door)).map_err(|error| wrong(error.to_string())),
+            Ok(door) => {
+                return listen(own).map(|listener| (listener.into(), door)).map_err(|error| wrong(error.to_string()));
+            }
             Err(Errno::ADDRINUSE) => {}
             Err(errno) => return Err(wrong(errno.to_string())),
         }

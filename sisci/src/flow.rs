@@ -153,9 +153,13 @@ impl Transfer {
                 Ok(())
             }
             // SAFETY: as above.
-            (Spot::Here(from), Spot::There(at)) => unsafe { remote()?.put(at, ptr::with_exposed_provenance(from), size) },
+            (Spot::Here(from), Spot::There(at)) => unsafe {
+                remote()?.put(at, ptr::with_exposed_provenance(from), size)
+            },
             // SAFETY: as above.
-            (Spot::There(at), Spot::Here(to)) => unsafe { remote()?.get(at, ptr::with_exposed_provenance_mut(to), size) },
+            (Spot::There(at), Spot::Here(to)) => unsafe {
+                remote()?.get(at, ptr::with_exposed_provenance_mut(to), size)
+            },
             (Spot::There(_), Spot::There(_)) => Err(Error::TransferFailed),
         }
     }
@@ -222,7 +226,9 @@ impl Flow {
                         return Error::Cancelled;
                     }
                     let size = STRETCH.min(piece.size - done);
-                    if !transfer.is_there() || transfer.copy(piece.from.behind(done), piece.to.behind(done), size).is_err() {
+                    if !transfer.is_there()
+                        || transfer.copy(piece.from.behind(done), piece.to.behind(done), size).is_err()
+                    {
                         return Error::TransferFailed;
                     }
                     done += size;

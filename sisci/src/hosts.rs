@@ -156,8 +156,7 @@ mod tests {
         let own = Nodes::parse("# ours\n8 hosta:1234 left\n12 hostb\n", |_| true).unwrap();
         assert_eq!(own.names, [(8, "hosta".into()), (8, "left".into()), (12, "hostb".into())]);
         assert_eq!(own.places, BTreeMap::from([(8, place("hosta", 1234)), (12, place("hostb", PORT))]));
-        let dolphin =
-            Nodes::parse("DISHOSTVERSION: 3\nHOSTNAME: alpha\nADAPTER: alpha_a0 4 0 4\n", |_| true).unwrap();
+        let dolphin = Nodes::parse("DISHOSTVERSION: 3\nHOSTNAME: alpha\nADAPTER: alpha_a0 4 0 4\n", |_| true).unwrap();
         assert_eq!(dolphin.names, [(4, "alpha_a0".into()), (4, "alpha".into())]);
         assert_eq!(dolphin.places, BTreeMap::from([(4, place("alpha", PORT))]));
         assert!(Nodes::parse("x hosta", |_| true).is_err());
@@ -167,9 +166,12 @@ mod tests {
 
     #[test]
     fn addresses_of_both_kinds() {
-        for (text, host, port) in
-            [("10.0.0.1:7", "10.0.0.1", 7), ("[fe80::1]:8", "fe80::1", 8), ("fe80::1", "fe80::1", PORT), ("[::1]", "::1", PORT)]
-        {
+        for (text, host, port) in [
+            ("10.0.0.1:7", "10.0.0.1", 7),
+            ("[fe80::1]:8", "fe80::1", 8),
+            ("fe80::1", "fe80::1", PORT),
+            ("[::1]", "::1", PORT),
+        ] {
             assert_eq!(Place::parse(text), Some(place(host, port)), "{text}");
         }
         for text in ["", ":7", "[::1", "[::1]x", "host:x", "host:70000"] {

@@ -233,8 +233,16 @@ impl Drop for Bound {
 /// Removes files of SISCI_DIR that processes left which were killed.
 pub fn sweep() {
     let Some(directory) = config::get().and_then(|config| config.directory.as_ref()) else { return };
-    let whats =
-        [What::Node, What::Segment, What::Shared, What::Member, What::Group, What::Interrupt, What::DataInterrupt, What::Host];
+    let whats = [
+        What::Node,
+        What::Segment,
+        What::Shared,
+        What::Member,
+        What::Group,
+        What::Interrupt,
+        What::DataInterrupt,
+        What::Host,
+    ];
     for what in whats {
         for (node, id) in nodes_with(what) {
             let name = Name::new(node, what, id);

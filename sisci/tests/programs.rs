@@ -31,8 +31,12 @@ fn run(command: &mut Command) -> Output {
 
 /// Compiles a C program of ours and runs it.
 fn program(name: &str) {
+    program_with(name, &[]);
+}
+
+fn program_with(name: &str, arguments: &[&str]) {
     let (root, library) = (root(), library());
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join([&[name], arguments].concat().join("-"));
     run(Command::new("gcc")
         .args(["-O1", "-g", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-D_REENTRANT", "-pthread"])
         .arg("-I")
@@ -45,7 +49,7 @@ fn program(name: &str) {
         // cargo's LD_LIBRARY_PATH may have an older build of the library first: the old form of the path is looked at before it.
         .args(["-lsisci", "-Wl,--disable-new-dtags", &format!("-Wl,-rpath,{}", library.display())]));
     // Each program has node ids of its own: programs of two tests, or of two test runs, must not meet. A directory keeps them apart.
-    run(Command::new("unshare").args(["--net", "--map-root-user", "--"]).arg(&to));
+    run(Command::new("unshare").args(["--net", "--map-root-user", "--"]).arg(&to).args(arguments));
 }
 
 #[test]
@@ -56,6 +60,21 @@ fn one_process() {
 #[test]
 fn two_nodes() {
     program("pair");
+}
+
+#[test]
+fn two_nodes_on_two_hosts() {
+    program_with("pair", &["hosts"]);
+}
+
+#[test]
+fn ends_of_processes_on_two_hosts() {
+    program_with("ends", &["hosts"]);
+}
+
+#[test]
+fn several_nodes_on_two_hosts() {
+    program("hosts");
 }
 
 #[test]

@@ -19,10 +19,11 @@ use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page};
 use crate::model::packets;
+use crate::net::Line;
 use crate::net::say::MOST;
 use crate::worker;
-use piece::{WORD, Word};
 pub use piece::store;
+use piece::{WORD, Word};
 pub use targets::Targets;
 use timed::Timed;
 
@@ -148,6 +149,24 @@ impl Shadow {
     /// The map at this place will go.
     pub fn hidden(&self, map: &Mapping) {
         self.state.lock().views.retain(|view| view.base != map.base as usize);
+    }
+
+    /// What is stored goes to this connection, too, unless it goes to its host already; first what was stored until now.
+    pub fn add_line(&self, line: &Arc<Line>) {
+        let mut state = self.state.lock();
+        self.send(&mut state, 0.0);
+        if let Some(targets) = &self.targets {
+            targets.add_line(line, &state.twin);
+        }
+    }
+
+    /// The same with the memory of this host.
+    pub fn add_near(&self, mapping: Mapping) {
+        let mut state = self.state.lock();
+        self.send(&mut state, 0.0);
+        if let Some(targets) = &self.targets {
+            targets.add_near(mapping, &state.twin);
+        }
     }
 
     /// The words that the program has stored to since the last time; now the twin has them as well.
@@ -380,7 +399,10 @@ fn look_again() {
         let living: Vec<_> = shadows.0.iter().filter_map(Weak::upgrade).collect();
         drop(shadows);
         // A peer that is stopped does not hold up the stores to others.
-        send_all(living.into_iter().filter(|shadow| shadow.targets.as_ref().is_none_or(|targets| targets.has_room())), Until::Arrived);
+        send_all(
+            living.into_iter().filter(|shadow| shadow.targets.as_ref().is_none_or(|targets| targets.has_room())),
+            Until::Arrived,
+        );
         if turn - last >= SELDOM && !fetch_near() {
             last = turn;
         }

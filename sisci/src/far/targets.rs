@@ -2,16 +2,17 @@
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::piece::{WORD, Word, piece, store};
 use crate::error::{Error, Result};
-use crate::memory::Mapping;
-use crate::net::{Line, order};
+use crate::hosts::Place;
+use crate::memory::{Mapping, in_pages};
 use crate::net::say::{MOST, PIECES, Say};
+use crate::net::{Line, order};
 
 /// How long a check or barrier waits for a peer that may be stopped, before it says that it does not know.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -20,18 +21,100 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub struct Targets {
     /// The memory of this host, of a group that has members here.
-    near: Option<Mapping>,
+    near: OnceLock<Mapping>,
     lines: RwLock<Vec<Arc<Line>>>,
+    /// Of a group: which bytes this process has stored, a bit each, for members that come later.
+    mine: Option<Mutex<Vec<u8>>>,
+}
+
+/// The bits of the bytes of a word that are not 0.
+fn marks(new: u64) -> u8 {
+    (0..WORD).filter(|byte| new >> (8 * byte) & 0xff != 0).fold(0, |marks, byte| marks | 1 << byte)
+}
+
+/// A word all of whose marked bytes are new.
+fn marked(marks: u8) -> u64 {
+    (0..WORD).filter(|byte| marks >> byte & 1 != 0).fold(0, |new, byte| new | 0xff << (8 * byte))
+}
+
+/// Gives `words` to `leave` in frames: their pieces, and the pieces' bytes.
+fn in_frames(words: impl Iterator<Item = Word>, mut leave: impl FnMut(Say, &[u8])) {
+    let (mut pieces, mut body): (Vec<(u64, u32)>, Vec<u8>) = (Vec::new(), Vec::new());
+    for (word, value, new) in words {
+        let (first, size) = piece(new);
+        let (at, bytes) = (word * WORD + first, &value.to_ne_bytes()[first..first + size]);
+        if body.len() + size > MOST || pieces.len() == PIECES {
+            leave(Say::Stores(std::mem::take(&mut pieces)), &body);
+            body.clear();
+        }
+        match pieces.last_mut() {
+            Some((begin, length)) if *begin + u64::from(*length) == at as u64 => *length += size as u32,
+            _ => pieces.push((at as u64, size as u32)),
+        }
+        body.extend_from_slice(bytes);
+    }
+    if !pieces.is_empty() {
+        leave(Say::Stores(pieces), &body);
+    }
 }
 
 impl Targets {
     /// One owner.
     pub fn owner(line: Arc<Line>) -> Targets {
-        Targets { near: None, lines: RwLock::new(vec![line]) }
+        Targets { lines: RwLock::new(vec![line]), ..Targets::default() }
+    }
+
+    /// A group of `size` bytes, which nobody is known of yet.
+    pub fn group(size: usize) -> Targets {
+        let marks = vec![0; in_pages(size).unwrap_or(0) / WORD];
+        Targets { mine: Some(Mutex::new(marks)), ..Targets::default() }
+    }
+
+    /// Whether stores go to that host.
+    pub fn reaches(&self, place: &Place) -> bool {
+        self.lines.read().iter().any(|line| line.place() == place && line.end().is_none())
+    }
+
+    /// The words that this process has stored until now; `twin` has their values.
+    fn all_mine(&self, twin: &[u64]) -> Vec<Word> {
+        let Some(mine) = &self.mine else { return Vec::new() };
+        let mine = mine.lock();
+        let marks = mine.iter().zip(twin).enumerate().filter(|(_, (marks, _))| **marks != 0);
+        marks.map(|(at, (&marks, &value))| (at, value, marked(marks))).collect()
+    }
+
+    /// A connection more, unless its host is reached already: it is brought what was stored until now.
+    pub fn add_line(&self, line: &Arc<Line>, twin: &[u64]) {
+        if self.reaches(line.place()) {
+            return;
+        }
+        order(std::slice::from_ref(line));
+        in_frames(self.all_mine(twin).into_iter(), |say, body| {
+            let _ = line.send(&say, body, None);
+        });
+        let mut lines = self.lines.write();
+        lines.retain(|line| line.end().is_none());
+        lines.push(line.clone());
+    }
+
+    /// The memory of this host, unless it is known: it is brought what was stored until now.
+    pub fn add_near(&self, mapping: Mapping, twin: &[u64]) {
+        if self.near.set(mapping).is_ok() {
+            self.all_mine(twin).into_iter().for_each(|word| self.store_near(word));
+        }
+    }
+
+    fn store_near(&self, (word, value, new): Word) {
+        let (first, size) = piece(new);
+        if let Some(near) = self.near.get() {
+            let place = near.base.wrapping_add(word * WORD + first);
+            // SAFETY: words of the shadow, which is as large as the memory.
+            unsafe { store(place, &value.to_ne_bytes()[first..first + size]) };
+        }
     }
 
     /// The connections.
-    pub fn lines(&self) -> Vec<Arc<Line>> {
+    fn lines(&self) -> Vec<Arc<Line>> {
         self.lines.read().clone()
     }
 
@@ -42,31 +125,12 @@ impl Targets {
 
     /// Sends words that the program has stored. A target that has ended is noticed by who looks at it.
     pub fn words(&self, words: &[Word]) {
-        let (mut pieces, mut body): (Vec<(u64, u32)>, Vec<u8>) = (Vec::new(), Vec::new());
-        let leave = |pieces: &mut Vec<(u64, u32)>, body: &mut Vec<u8>| {
-            let say = Say::Stores(std::mem::take(pieces));
-            self.send(&say, body);
-            body.clear();
-        };
-        for &(word, value, new) in words {
-            let (first, size) = piece(new);
-            let (at, bytes) = (word * WORD + first, &value.to_ne_bytes()[first..first + size]);
-            if let Some(near) = &self.near {
-                // SAFETY: words of the shadow, which is as large as the memory.
-                unsafe { store(near.base.wrapping_add(at), bytes) };
-            }
-            if body.len() + size > MOST || pieces.len() == PIECES {
-                leave(&mut pieces, &mut body);
-            }
-            match pieces.last_mut() {
-                Some((begin, length)) if *begin + u64::from(*length) == at as u64 => *length += size as u32,
-                _ => pieces.push((at as u64, size as u32)),
-            }
-            body.extend_from_slice(bytes);
+        if let Some(mine) = &self.mine {
+            let mut mine = mine.lock();
+            words.iter().for_each(|&(word, _, new)| mine[word] |= marks(new));
         }
-        if !pieces.is_empty() {
-            leave(&mut pieces, &mut body);
-        }
+        words.iter().for_each(|&word| self.store_near(word));
+        in_frames(words.iter().copied(), |say, body| self.send(&say, body));
     }
 
     /// Sends a copy.
@@ -83,7 +147,11 @@ impl Targets {
 
     /// Sends a copy of at most `MOST` bytes.
     pub fn bytes(&self, at: usize, bytes: &[u8]) {
-        if let Some(near) = &self.near {
+        if let Some(mine) = &self.mine {
+            let mut mine = mine.lock();
+            (at..at + bytes.len()).for_each(|byte| mine[byte / WORD] |= 1 << (byte % WORD));
+        }
+        if let Some(near) = self.near.get() {
             // SAFETY: the range was checked when the copy was made.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), near.base.wrapping_add(at), bytes.len()) };
         }
@@ -103,7 +171,7 @@ impl Targets {
     /// # Safety
     /// `to` has `size` bytes; the segment has them at `at`.
     pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
-        if let Some(near) = &self.near {
+        if let Some(near) = self.near.get() {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(near.base.wrapping_add(at), to, size) };
             return Ok(());
@@ -115,14 +183,48 @@ impl Targets {
 
     /// Whether all that was sent is known to have arrived.
     pub fn is_settled(&self) -> bool {
-        self.lines.read().iter().all(|line| line.is_settled())
+        let is_group = self.mine.is_some();
+        self.lines.read().iter().all(|line| line.is_settled() || is_group && line.end().is_some())
     }
 
     /// Waits until all that was sent has arrived; false if that is not known in time.
     pub fn settle(&self) -> bool {
         let until = Some(Instant::now() + PATIENCE);
-        let lines = self.lines();
-        // All of them, also behind one that does not answer.
-        lines.into_iter().fold(true, |are_settled, line| line.settle(until) && are_settled)
+        // All of them, also behind one that does not answer. Of a group a member that has ended is not waited for.
+        let is_group = self.mine.is_some();
+        let settle = |line: Arc<Line>| line.settle(until) || is_group && line.end().is_some();
+        self.lines().into_iter().fold(true, |are_settled, line| settle(line) && are_settled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_words_are_marked() {
+        assert_eq!((marks(0xff00), marks(1 << 63), marks(u64::MAX), marks(0)), (2, 128, 255, 0));
+        for bits in 0..=u8::MAX {
+            assert_eq!(marks(marked(bits)), bits);
+        }
+    }
+
+    #[test]
+    fn words_go_in_pieces_side_by_side_and_frames_of_the_most() {
+        let mut frames = Vec::new();
+        let words = [(0, 0x0102_0304_0506_0708, u64::MAX), (1, 0x11, 0xff), (2, 0x22, 0xff)];
+        in_frames(words.into_iter(), |say, body| frames.push((say, body.to_vec())));
+        assert_eq!(frames, [(Say::Stores(vec![(0, 9), (16, 1)]), vec![8, 7, 6, 5, 4, 3, 2, 1, 0x11, 0x22])]);
+        let count = 3 * PIECES + 1;
+        let mut seen = (0, 0);
+        in_frames((0..count).map(|at| (2 * at, 1, 1)), |say, body| {
+            let Say::Stores(pieces) = say else { panic!("{say:?}") };
+            assert!(pieces.len() <= PIECES && pieces.len() == body.len());
+            seen = (seen.0 + 1, seen.1 + pieces.len());
+        });
+        assert_eq!(seen, (4, count));
+        let mut seen = (0, 0);
+        in_frames((0..MOST).map(|at| (at, 7, u64::MAX)), |_, body| seen = (seen.0 + 1, seen.1 + body.len()));
+        assert_eq!(seen, (8, 8 * MOST));
     }
 }

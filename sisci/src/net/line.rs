@@ -107,6 +107,11 @@ impl Line {
         &self.socket
     }
 
+    /// Where the other side is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Who is told of news from now on.
     pub fn tell(&self, teller: Teller) {
         let _ = self.teller.set(teller);

@@ -68,11 +68,13 @@ fn write(socket: &OwnedFd, mut bytes: &[u8], until: Deadline) -> Result {
     while !bytes.is_empty() {
         match retry_on_intr(|| send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
             Ok(count) => bytes = &bytes[count..],
-            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&socket.as_fd(), PollFlags::OUT)], rest(until).as_ref()) {
-                Ok(0) => return Err(Error::Timeout),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            },
+            Err(Errno::AGAIN) => {
+                match poll(&mut [PollFd::new(&socket.as_fd(), PollFlags::OUT)], rest(until).as_ref()) {
+                    Ok(0) => return Err(Error::Timeout),
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
             Err(errno) => return Err(gone(errno)),
         }
     }

@@ -1,8 +1,10 @@
 //! Segments: the memory that nodes show each other. `local` is the owner's side, `remote` the side of who connects; `peer` is what an owner has to
-//! do with those who connect, `share` with other owners of the same segment, `group` with the members of a broadcast segment.
+//! do with those who connect, `share` with other owners of the same segment, `group` with the members of a
+//! broadcast segment, `outside` with those on other hosts.
 
 pub mod group;
 pub mod local;
+pub mod outside;
 pub mod peer;
 pub mod remote;
 pub mod share;

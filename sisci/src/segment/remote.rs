@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::fstat;
 use rustix::io::Errno;
 
-use super::Body;
+use super::{Body, outside};
 use crate::config::GROUP;
 use crate::constants as flag;
 use crate::descriptor::Owned;
@@ -18,10 +18,11 @@ use crate::error::{Error, Result};
 use crate::event::{Callback, Event, Events, Reason};
 use crate::far::{self, Shadow, Targets, Until};
 use crate::handle::{self, Handle, Kind, Named};
+use crate::hosts::Place;
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
-use crate::packet::{self, Packet, Verb, refused};
 use crate::net::{self, Line, News};
+use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
 use crate::{card, fault, worker};
@@ -59,7 +60,7 @@ impl Named for RemoteSegment {
 }
 
 /// The other side of a connection.
-enum Way {
+pub enum Way {
     /// A process of this host.
     Near(OwnedFd),
     /// One of another host.
@@ -160,13 +161,16 @@ impl RemoteSegment {
         }
         let mut ends = self.ends.lock();
         ends.connected.retain(|other| !Arc::ptr_eq(other, end));
-        if ends.is_closed || !ends.connected.is_empty() {
+        let is_last = ends.connected.is_empty();
+        if ends.is_closed || !is_last && matches!(end.way, Way::Near(_)) {
             return;
         }
-        // A group may have members that came later. Asking them takes time, which this thread has not.
+        // A group may have members that came later, or another one on that host. Asking them takes time, which this thread has not.
         let (own, node) = (self.clone(), end.node);
         let look = move || {
-            if own.establish(deadline(LATER)).is_err() {
+            if !is_last {
+                let _ = outside::look(&own, deadline(LATER));
+            } else if own.establish(deadline(LATER)).is_err() {
                 own.broken(node, reason);
             }
         };
@@ -246,20 +250,46 @@ impl RemoteSegment {
         unsafe { self.targets.get().ok_or(Error::SegmentNotConnected)?.read(at, to, size) }
     }
 
+    /// It is on other hosts: `make` says where, of its size.
+    pub fn reach(&self, make: impl FnOnce(usize) -> Targets) {
+        self.targets.get_or_init(|| {
+            far::set_on();
+            state::care_for(state::FAR);
+            Arc::new(make(self.body.size()))
+        });
+    }
+
+    /// The node of this side.
+    pub fn own_node(&self) -> Result<u32> {
+        state::node_of(self.adapter)
+    }
+
+    /// A connection to a member on that host that has not ended.
+    pub fn line_to(&self, place: &Place) -> Option<Arc<Line>> {
+        let ends = self.ends.lock();
+        let lines = ends.connected.iter().filter_map(|end| match &end.way {
+            Way::Far(line) => Some(line),
+            Way::Near(_) => None,
+        });
+        lines.into_iter().find(|line| line.place() == place && line.end().is_none()).cloned()
+    }
+
+    /// Whether the program has disconnected, or nobody is left.
+    pub fn is_over(&self) -> bool {
+        self.ends.lock().is_closed || self.is_reached() && !self.is_connected()
+    }
+
     /// Connects to the owner on another host.
     fn connect_far(self: &Arc<Self>, place: net::Far, node: u32, what: What, until: Deadline) -> Result {
         let own = state::node_of(self.adapter)?;
         let (line, answer) = net::connect(place, (node, what, self.id), own, until)?;
-        let size = usize::try_from(answer.size).map_err(|_| Error::NoSpc)?;
-        self.body.set_size(size);
-        let _ = self.targets.set(Arc::new(Targets::owner(line.clone())));
-        far::set_on();
-        state::care_for(state::FAR);
+        self.body.set_size(usize::try_from(answer.size).map_err(|_| Error::NoSpc)?);
+        self.reach(|_| Targets::owner(line.clone()));
         self.add(Way::Far(line), node)
     }
 
     /// There is a connection more.
-    fn add(self: &Arc<Self>, way: Way, node: u32) -> Result {
+    pub fn add(self: &Arc<Self>, way: Way, node: u32) -> Result {
         let end = End::new(self, way, node);
         let mut ends = self.ends.lock();
         if ends.is_closed {
@@ -288,6 +318,7 @@ impl RemoteSegment {
             Some(known) if fstat(&known.fd)?.st_ino != fstat(&memory.fd)?.st_ino => return Err(Error::NoSuchSegment),
             Some(_) => {}
         }
+        outside::reach_near(self, self.body.memory().ok_or(Error::NoSuchSegment)?)?;
         self.add(Way::Near(socket), node)
     }
 
@@ -306,7 +337,7 @@ impl RemoteSegment {
                 Err(_) => {}
             }
         }
-        result
+        outside::look(self, until).or(result)
     }
 }
 
@@ -365,10 +396,14 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
             }
             own.happened(Reason::Connect, own.node, status);
         })?;
+        outside::keep_looking(&segment)?;
         return Ok(place.fill(segment));
     }
     match fault::connect().and_then(|()| segment.establish(until)) {
-        Ok(()) => Ok(place.fill(segment)),
+        Ok(()) => {
+            outside::keep_looking(&segment)?;
+            Ok(place.fill(segment))
+        }
         Err(error) => {
             std::thread::sleep(PAUSE);
             Err(error)
