@@ -73,6 +73,13 @@ pub fn load() -> Result<&'static Config, String> {
     Ok(CONFIG.get_or_init(|| config))
 }
 
+/// The same for who only looks, and is no node: other hosts do not matter.
+pub fn load_to_look() -> Result<(), String> {
+    let config = read(|name| variable(name).filter(|_| name != "SISCI_COOKIE_FILE"))?;
+    CONFIG.get_or_init(|| config);
+    Ok(())
+}
+
 /// A variable that is set to something.
 fn variable(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "this is the reader of this library's environment")]

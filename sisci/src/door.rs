@@ -1,6 +1,7 @@
 //! Where peers come in. A *door* is a socket that listens at a name, and belongs to a *host*: a segment, or an interrupt. Who comes through is a
 //! *guest*, and stays one for as long as its connection lives. A *tie* is the other side of that connection.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::SystemTime;
 
@@ -12,7 +13,7 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
 use crate::error::{Error, Result};
 use crate::handle;
 use crate::name::{Bound, Name, enough};
-use crate::packet::{Packet, Verb, answer_text, refusal};
+use crate::packet::{IS_FAR, Packet, Verb, answer_text, refusal};
 use crate::report::{Peer, Report, seconds};
 use crate::service::{self, Ticket, Watch};
 
@@ -130,13 +131,16 @@ pub struct Guest {
     ticket: OnceLock<Ticket>,
     /// Its node and this side's adapter, once the host has let it in.
     peer: OnceLock<(u32, u32)>,
+    /// This process stands in for somebody on another host.
+    is_far: AtomicBool,
     /// When it came.
     pub since: SystemTime,
 }
 
 impl Guest {
     fn new(host: Weak<dyn Host>, socket: OwnedFd, whom: For, peer: OnceLock<(u32, u32)>) -> Arc<Guest> {
-        Arc::new(Guest { host, socket, whom, ticket: OnceLock::new(), peer, since: SystemTime::now() })
+        let (ticket, is_far) = (OnceLock::new(), AtomicBool::new(false));
+        Arc::new(Guest { host, socket, whom, ticket, peer, is_far, since: SystemTime::now() })
     }
 
     /// A guest that another owner of the segment has let in.
@@ -147,7 +151,8 @@ impl Guest {
     /// What there is to tell of it.
     pub fn report(&self) -> Peer {
         let process = sockopt::socket_peercred(&self.socket).map_or(0, |peer| peer.pid.as_raw_nonzero().get() as u32);
-        Peer { node: self.peer().0, process, since: seconds(self.since) }
+        let is_far = self.is_far.load(Ordering::Relaxed);
+        Peer { node: self.peer().0, process: if is_far { 0 } else { process }, since: seconds(self.since), is_far }
     }
 
     /// Looks at it from now on. One that cannot be looked at is not let in: its socket closes.
@@ -218,6 +223,8 @@ impl Watch for Guest {
                 self.forget();
             }
             Ok(Some((packet, _))) if self.peer.get().is_none() => {
+                // Ordering: only what is told of it hangs on it.
+                self.is_far.store(packet.flags & IS_FAR != 0 && packet.verb == Verb::Connect, Ordering::Relaxed);
                 let greeted =
                     self.host.upgrade().ok_or(Error::NoSuchSegment).and_then(|host| host.greet(&self, packet));
                 if let Err(error) = greeted {
@@ -270,7 +277,7 @@ impl Watch for Tie {
         let is_closed = self.is_closed.lock();
         if let Some(slot) = handle::at(self.place).filter(|_| !*is_closed) {
             // Ordering: Release, as for segments.
-            slot.broken.store(true, std::sync::atomic::Ordering::Release);
+            slot.broken.store(true, Ordering::Release);
         }
     }
 }

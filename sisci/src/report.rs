@@ -32,10 +32,12 @@ pub struct Report {
 pub struct Peer {
     /// The node that has connected.
     pub node: u32,
-    /// The process that did.
+    /// The process that did; 0 on another host.
     pub process: u32,
     /// Seconds from 1970 to when it did.
     pub since: u64,
+    /// It is on another host.
+    pub is_far: bool,
 }
 
 /// Seconds from 1970 to a time.
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_report_comes_as_it_went() {
-        let peer = Peer { node: 8, process: 12, since: 1_796_000_000 };
+        let peer = Peer { node: 8, process: 12, since: 1_796_000_000, is_far: false };
         let report = Report {
             process: 11,
             since: 1_796_000_001,
@@ -76,7 +78,7 @@ mod tests {
             others: 2,
             has_callback: true,
             waiting: 3,
-            peers: vec![peer.clone(), Peer { node: 12, ..peer }],
+            peers: vec![peer.clone(), Peer { node: 12, is_far: true, ..peer }],
         };
         assert_eq!(Report::parse(&report.text()), Some(report));
         assert_eq!(Report::parse(&Report::default().text()), Some(Report::default()));

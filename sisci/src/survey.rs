@@ -57,7 +57,7 @@ const LONGEST: u64 = 64 << 20;
 
 /// Looks at all names of this user: where `SISCI_DIR` says, else those of this network namespace. An error is about a variable.
 pub fn survey() -> Result<Survey, String> {
-    config::load()?;
+    config::load_to_look()?;
     // The number of a node's name is its process, with a multiple of this if that is one of several PID namespaces.
     let nodes = name::living_nodes().into_iter().map(|(node, number)| (node, number % name::NUMBERS)).collect();
     let kinds = [

@@ -63,9 +63,10 @@ fn print(out: &mut impl Write, resource: &Resource, now: u64) -> io::Result<()> 
     };
     let said = words(resource.kind, report).join(", ");
     writeln!(out, "  {what} {}: {said}, of {owner}, for {} s", resource.id, now.saturating_sub(report.since))?;
-    for Peer { node, process, since } in &report.peers {
+    for Peer { node, process, since, is_far } in &report.peers {
         let age = now.saturating_sub(*since);
-        writeln!(out, "    node {node} is connected: {}, for {age} s", process_name(*process))?;
+        let who = if *is_far { "on another host".into() } else { process_name(*process) };
+        writeln!(out, "    node {node} is connected: {who}, for {age} s")?;
     }
     Ok(())
 }
@@ -113,9 +114,10 @@ fn json(nodes: &[(u32, u32)], resources: &[Resource]) -> Value {
         entry
     };
     let peer = |peer: &Peer| {
-        let mut entry = process(peer.process);
+        let mut entry = if peer.is_far { json!({"process": null, "program": null}) } else { process(peer.process) };
         entry["node"] = peer.node.into();
         entry["since"] = peer.since.into();
+        entry["other_host"] = peer.is_far.into();
         entry
     };
     let resource = |resource: &Resource| {

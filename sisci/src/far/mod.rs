@@ -346,7 +346,7 @@ fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
         take_time(card, &shadows, arrived, until);
     }
     let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
-    until == Until::Arrived || targets.fold(true, |is_known, targets| targets.settle() && is_known)
+    until == Until::Arrived || targets.filter(|targets| !targets.settle()).count() == 0
 }
 
 /// The rest of a flush in timing mode: all is there at `arrived`.

@@ -192,8 +192,8 @@ impl Targets {
         let until = Some(Instant::now() + PATIENCE);
         // All of them, also behind one that does not answer. Of a group a member that has ended is not waited for.
         let is_group = self.mine.is_some();
-        let settle = |line: Arc<Line>| line.settle(until) || is_group && line.end().is_some();
-        self.lines().into_iter().fold(true, |are_settled, line| settle(line) && are_settled)
+        let settle = |line: &Arc<Line>| line.settle(until) || is_group && line.end().is_some();
+        self.lines().into_iter().filter(|line| !settle(line)).count() == 0
     }
 }
 

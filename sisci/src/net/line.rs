@@ -45,6 +45,8 @@ type Teller = Box<dyn Fn(News) + Send + Sync>;
 
 /// How long something that goes out on another connection waits for a process that is stopped.
 const ORDER: Duration = Duration::from_secs(1);
+/// The same, if it did not answer the last time.
+const SLOW: Duration = Duration::from_millis(1);
 /// How long a connection that is closed may take until the owner knows it.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// Bodies that are asked for before the first has come.
@@ -164,9 +166,7 @@ impl Line {
 
     /// All that was sent has arrived, unless the other side is stopped.
     fn make_way(&self) {
-        if !self.is_slow.load(Ordering::Relaxed) && !self.settle(Some(Instant::now() + ORDER)) {
-            self.is_slow.store(true, Ordering::Relaxed);
-        }
+        self.settle(Some(Instant::now() + ORDER));
     }
 
     /// Writes all of `bytes`. A frame that has begun to go out is not given up until the end.
@@ -203,11 +203,19 @@ impl Line {
             && self.answered.load(Ordering::Acquire) >= self.asked.load(Ordering::Relaxed)
     }
 
-    /// Waits until all that was sent has arrived; false if that is not known by then, or never will be.
+    /// Waits until all that was sent has arrived; false if that is not known by then, or never will be. A peer that did not answer in time once, since
+    /// it is stopped, holds up nobody again until it answers.
     pub fn settle(&self, until: Deadline) -> bool {
-        if self.end().is_some() {
-            return false;
+        // Ordering: a hint.
+        let is_slow = self.is_slow.load(Ordering::Relaxed);
+        let is_settled = self.end().is_none() && self.wait(if is_slow { Some(Instant::now() + SLOW) } else { until });
+        if !is_settled {
+            self.is_slow.store(true, Ordering::Relaxed);
         }
+        is_settled
+    }
+
+    fn wait(&self, until: Deadline) -> bool {
         let number = {
             let mut out = self.out.lock();
             if self.has_sent.load(Ordering::Relaxed) {

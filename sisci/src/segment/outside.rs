@@ -44,7 +44,7 @@ pub fn reach_near(segment: &RemoteSegment, memory: &Memory) -> Result {
 
 /// The shadow of a group; what is connected must have told its size.
 fn prepared(segment: &RemoteSegment) -> Result<Option<&Arc<far::Shadow>>> {
-    segment.reach(|size| Targets::group(size));
+    segment.reach(Targets::group);
     segment.shadow()
 }
 
