@@ -244,3 +244,68 @@ impl Watch for Agent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::page;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    /// An agent, and the other ends of its connections.
+    fn agent() -> (Agent, OwnedFd, OwnedFd) {
+        let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+        let ((near, owner), (socket, caller)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
+        let (ticket, out, shall_leave) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
+        (Agent { near, socket, ticket, out, shall_leave }, owner, caller)
+    }
+
+    fn mapping() -> Mapping {
+        let memory = Memory::new(page()).unwrap();
+        memory.map(0, memory.length, ptr::null_mut(), false).unwrap()
+    }
+
+    #[test]
+    fn a_caller_writes_and_reads_within_the_segment_alone() {
+        let (agent, _owner, _caller) = agent();
+        let target = Target::Memory(mapping());
+        let Target::Memory(memory) = &target else { unreachable!() };
+        let end = page() as u64;
+        let byte = |at: u64| {
+            // SAFETY: within the mapping.
+            unsafe { memory.base.wrapping_add(at as usize).read_volatile() }
+        };
+        let mut obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
+        assert!(obeys(Say::Stores(vec![(0, 1), (end - 2, 2)]), &[1, 2, 3]));
+        assert!(obeys(Say::Copy(end - 3), &[9]));
+        assert_eq!([byte(0), byte(end - 3), byte(end - 2), byte(end - 1)], [1, 9, 2, 3]);
+        for (say, body) in [
+            (Say::Stores(vec![(end - 1, 2)]), &[0, 0][..]),
+            (Say::Stores(vec![(u64::MAX, 2)]), &[0, 0]),
+            (Say::Stores(vec![(0, 2)]), &[0]),
+            (Say::Stores(vec![(0, 1)]), &[0, 0]),
+            (Say::Stores(vec![(0, u32::MAX)]), &[0]),
+            (Say::Copy(end), &[0]),
+            (Say::Copy(u64::MAX), &[0]),
+            (Say::Read { at: end - 1, size: 2 }, &[]),
+            (Say::Read { at: u64::MAX, size: 1 }, &[]),
+            (Say::Read { at: 0, size: MOST as u32 + 1 }, &[]),
+            (Say::Trigger, &[]),
+            (Say::Data, &[]),
+        ] {
+            assert!(!obeys(say.clone(), body), "{say:?}");
+        }
+    }
+
+    #[test]
+    fn a_caller_of_an_interrupt_only_triggers_it() {
+        let (agent, owner, _caller) = agent();
+        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST]).is_ok());
+        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST + 1]).is_err());
+        assert!(agent.obey(&Target::Socket, Say::Copy(0), &[7]).is_err());
+        drop(owner);
+        assert!(agent.obey(&Target::Socket, Say::Data, &[7]).is_err(), "nobody takes it");
+        // A page of interrupts of which none is left.
+        assert!(agent.obey(&Target::Page(mapping()), Say::Trigger, &[]).is_err());
+        assert!(agent.obey(&Target::Page(mapping()), Say::Read { at: 0, size: 8 }, &[]).is_err());
+    }
+}

@@ -1,15 +1,18 @@
 //! SISCI without hardware: `libsisci.so` for programs that are written for SCI cards and PCIe non-transparent bridges, between the processes of one
-//! host (docs/sisci.md).
+//! host, or of several (docs/sisci.md).
 //!
 //! 1. A resource that peers reach is a *name*: a socket that one process has bound. The kernel decides who has an id, and takes it back when the
 //!    process ends in whatever way. There is no daemon, no file (but sockets in SISCI_DIR), no table that processes share.
 //! 2. A connection to a resource is a socket that stays open. Over it comes the memory; its end is the other side's.
-//! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way. With SISCI_TIMING a peer's memory is a
-//!    shadow instead (`far`).
+//! 3. Loads and stores go to memory that both sides map. Nothing of the library is on their way. With SISCI_TIMING, and
+//!    on another host, a peer's memory is a shadow instead (`far`).
+//! 4. A connection to another host is one of TCP. A thread of the owner stands in for the caller, as a peer of this host (`agent`): so all else is as
+//!    on one host.
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
-//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`, `dirty`, `card` and `model` (timing); `config`, `constants`, `error`.
+//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`
+//! and `dirty` (shadows), `card` and `model` (timing); `hosts`, `net` (to other hosts), `entry` and `agent` (from them); `config`, `constants`, `error`.
 
 mod agent;
 pub mod api;

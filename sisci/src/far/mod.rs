@@ -330,6 +330,7 @@ fn all() -> Vec<Arc<Shadow>> {
 }
 
 /// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
+#[cold]
 pub fn flush(until: Until) -> bool {
     if is_on() { send_all(all().into_iter(), until) } else { true }
 }
