@@ -238,7 +238,9 @@ impl Flow {
                 far::flush(Until::Acknowledged);
             }
             // Done means that the bytes are there. A peer that is stopped is waited for, as long as it is not lost.
-            while transfer.remote().and_then(RemoteSegment::targets).is_some_and(|targets| !targets.settle()) {
+            while far::is_on()
+                && transfer.remote().and_then(RemoteSegment::targets).is_some_and(|targets| !targets.settle())
+            {
                 if self.is_aborted.load(Ordering::Relaxed) || !transfer.is_there() {
                     break;
                 }

@@ -86,25 +86,11 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
     let (from, to) = if flags & flag::BLOCK_READ == 0 { (memory, remote) } else { (remote, memory) };
     if CARE.load(Ordering::Relaxed) & (FAULTS | FAR | READONLY) != 0 {
         // SAFETY: as this function's.
-        return match unsafe { code_with_care(memory, map, offset, size, flags) } {
-            Error::Ok => Ok(()),
-            error => Err(error),
-        };
+        return unsafe { copy_with_care(memory, map, offset, size, flags) };
     }
     // SAFETY: the map has these bytes (`address`), the memory as well (the caller). They may overlap: the program may map its own segment.
     unsafe { ptr::copy(from, to, size) };
     if flags & flag::ERROR_CHECK != 0 && is_broken(slot) { Err(Error::TransferFailed) } else { Ok(()) }
-}
-
-/// The same with care, as a code: a copy that needs none then has no instruction for the other's result (4 of 64 bytes' 129).
-///
-/// # Safety
-/// As `copy`.
-#[cold]
-#[inline(never)]
-unsafe fn code_with_care(memory: *mut u8, map: Handle, offset: usize, size: usize, flags: u32) -> Error {
-    // SAFETY: as the caller's.
-    unsafe { copy_with_care(memory, map, offset, size, flags) }.err().unwrap_or(Error::Ok)
 }
 
 /// The same where faults or times are asked for, or some map is for loads alone.
