@@ -274,7 +274,7 @@ mod tests {
             // SAFETY: within the mapping.
             unsafe { memory.base.wrapping_add(at as usize).read_volatile() }
         };
-        let mut obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
+        let obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
         assert!(obeys(Say::Stores(vec![(0, 1), (end - 2, 2)]), &[1, 2, 3]));
         assert!(obeys(Say::Copy(end - 3), &[9]));
         assert_eq!([byte(0), byte(end - 3), byte(end - 2), byte(end - 1)], [1, 9, 2, 3]);
