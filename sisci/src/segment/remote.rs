@@ -312,6 +312,10 @@ impl RemoteSegment {
             return Err(refused(answer.status));
         }
         let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+        // Members of another host told another size.
+        if self.is_reached() && self.body.size() as u64 != answer.size {
+            return Err(Error::SizeAlignment);
+        }
         match self.body.memory() {
             None => self.body.set(memory, answer.size as usize)?,
             // A group that ended, and was made anew under its number, is another one.
