@@ -4,6 +4,7 @@
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
 
 use crate::card;
 use crate::constants as flag;
@@ -13,6 +14,7 @@ use crate::far::{self, Until};
 use crate::fault::{self, Status};
 use crate::handle::{self, Handle, Kind, Named, Slot};
 use crate::map::Map;
+use crate::net;
 use crate::segment::remote::RemoteSegment;
 use crate::state::{self, CARE, FAR, FAULTS, READONLY};
 
@@ -125,8 +127,13 @@ unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usiz
     if flags & flag::ERROR_CHECK == 0 {
         return Ok(());
     }
-    let has_arrived = far::flush(Until::Acknowledged) || !is_unsettled(slot);
-    if has_arrived && read.is_ok() && !is_broken(slot) { Ok(()) } else { Err(Error::TransferFailed) }
+    let begin = Instant::now();
+    far::flush(Until::Acknowledged);
+    // A peer that is slow is waited for until it counts as lost.
+    while is_unsettled(slot) && !is_broken(slot) && net::timeout().is_some_and(|most| begin.elapsed() < most) {
+        far::flush(Until::Acknowledged);
+    }
+    if read.is_ok() && !is_unsettled(slot) && !is_broken(slot) { Ok(()) } else { Err(Error::TransferFailed) }
 }
 
 /// Whether it is not known if all has arrived at the segment of a map or sequence, which is on another host.

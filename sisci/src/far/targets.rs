@@ -15,7 +15,7 @@ use crate::net::say::{MOST, PIECES, Say};
 use crate::net::{Line, order};
 
 /// How long a check or barrier waits for a peer that may be stopped, before it says that it does not know.
-pub const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The targets.
 #[derive(Default)]

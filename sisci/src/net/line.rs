@@ -44,7 +44,7 @@ pub enum News {
 type Teller = Box<dyn Fn(News) + Send + Sync>;
 
 /// How long something that goes out on another connection waits for a process that is stopped.
-const ORDER: Duration = Duration::from_secs(1);
+const ORDER: Duration = Duration::from_secs(3);
 /// The same, if it did not answer the last time.
 const SLOW: Duration = Duration::from_millis(1);
 /// How long a connection that is closed may take until the owner knows it.

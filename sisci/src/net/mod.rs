@@ -32,6 +32,11 @@ const LONG: Duration = Duration::from_secs(365 * 86_400);
 /// Another host, and what all of them know.
 pub type Far = (&'static Hosts, &'static Place);
 
+/// How long another host may give no sign of life, if there are others.
+pub fn timeout() -> Option<Duration> {
+    Some(config::get()?.hosts.as_ref()?.timeout)
+}
+
 /// Where `node` is, if that is another host.
 pub fn far(node: u32) -> Option<Far> {
     let hosts = config::get()?.hosts.as_ref()?;
