@@ -14,8 +14,8 @@ const LIBRARY: &[&str] = &[
 
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
-    "timed", "man", "registry", "results", "reach", "policy", "report", "again", "host", "network", "info", "jobs",
-    "tree", "sisci", "sock", "page", "tune", "agent", "bench", "cli",
+    "timed", "man", "completion", "registry", "results", "reach", "policy", "report", "again", "host", "network",
+    "info", "doctor", "jobs", "tree", "sisci", "sock", "page", "tune", "agent", "bench", "cli",
 ];
 
 /// The same of the package `place`.
@@ -33,8 +33,9 @@ const SISCI: &[&str] = &[
 
 /// The same of the launcher.
 const LAUNCHER: &[&str] = &[
-    "timed", "man", "registry", "reach", "policy", "cli", "hint", "hosts", "stop", "place", "branch", "mapping",
-    "options", "program", "timing", "debugger", "fuzzing", "matrix", "part", "start", "director", "launch", "agent",
+    "timed", "man", "completion", "registry", "reach", "policy", "cli", "hint", "hosts", "stop", "place", "branch",
+    "mapping", "options", "program", "timing", "debugger", "fuzzing", "matrix", "part", "start", "director", "launch",
+    "agent",
 ];
 
 /// The same of `cargo xtask`.
