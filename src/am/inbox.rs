@@ -102,6 +102,8 @@ pub struct Inbox<A: Adapter> {
 pub struct Counters {
     /// Polls by the library; those that the header makes inline are not counted.
     pub polls: Cell<u64>,
+    /// Polls that found something.
+    pub polls_hit: Cell<u64>,
     /// Looks at all ready counts.
     pub scans: Cell<u64>,
     /// Credit counts sent.

@@ -77,9 +77,7 @@ impl<A: Adapter> Inbox<A> {
                 found => found,
             }
         });
-        if found > 0 {
-            am.waiter.hit();
-        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
 
@@ -89,7 +87,7 @@ impl<A: Adapter> Inbox<A> {
     pub(crate) fn poll_in_loop(&self, am: &Am<A>) {
         am.watch.flood.forget();
         match self.look_for(am) {
-            None if self.has_looked_at_all() || self.is_quiet() => am.missed(1 + self.let_header_poll(am)),
+            None if self.has_looked_at_all() || self.is_quiet() => am.waiter.missed(1 + self.let_header_poll(am)),
             found => self.go_on_in_loop(am, found),
         }
     }
@@ -101,7 +99,7 @@ impl<A: Adapter> Inbox<A> {
             None => self.nothing_predicted(am, Look::Glance),
         };
         let inline = self.let_header_poll(am);
-        if found { self.found_in_loop(am) } else { am.missed(1 + inline) }
+        if found { self.found_in_loop(am) } else { am.waiter.missed(1 + inline) }
     }
 
     #[inline(always)]
@@ -154,9 +152,7 @@ impl<A: Adapter> Inbox<A> {
             if polls.is_multiple_of(SERVE_ALL_EVERY) || is_spent(served) {
                 return self.serve_all(am, requester, served, polls);
             }
-            if served > 0 {
-                am.waiter.hit();
-            }
+            Counters::add(&self.counters.polls_hit, u64::from(served > 0));
             served > 0
         })
     }
@@ -177,9 +173,7 @@ impl<A: Adapter> Inbox<A> {
         if !self.covered && (is_spent || polls.is_multiple_of(SCAN_EVERY)) {
             found += self.scan(am);
         }
-        if found > 0 {
-            am.waiter.hit();
-        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
 
@@ -226,9 +220,7 @@ impl<A: Adapter> Inbox<A> {
             false => self.scan(am),
         };
         let found = am.adapter.together(scan);
-        if found > 0 {
-            am.waiter.hit();
-        }
+        Counters::add(&self.counters.polls_hit, u64::from(found > 0));
         found > 0
     }
 

@@ -84,7 +84,7 @@ impl<A: Adapter> Am<A> {
         match self.inbox.unguarded() {
             Some(inbox) if self.running.is_idle() => match inbox.serve_watched(self, is_reply) {
                 true => inbox.found_in_loop(self),
-                false => self.missed(1),
+                false => self.waiter.missed(1),
             },
             _ => self.poll_guarded(),
         }
@@ -94,9 +94,8 @@ impl<A: Adapter> Am<A> {
     /// registers twice. In PAR a Short there and back takes 50 instructions less (571 -> 520).
     #[inline(always)]
     pub fn poll_watched_in_par(&self, is_reply: bool) {
-        match self.serve_watched_guarded(is_reply) {
-            true => self.waiter.found(),
-            false => self.poll_guarded(),
+        if !self.serve_watched_guarded(is_reply) {
+            self.poll_guarded();
         }
     }
 
@@ -134,15 +133,8 @@ impl<A: Adapter> Am<A> {
         match (self.look_further(found, Look::Glance).did, self.inbox.unguarded()) {
             (true, Some(inbox)) => inbox.found_in_loop(self),
             (true, None) => self.waiter.found(),
-            (false, _) => self.missed(1 + inline),
+            (false, _) => self.waiter.missed(1 + inline),
         }
-    }
-
-    /// Counts polls of the client that found nothing ([`Waiter::missed`](super::wait::Waiter::missed)).
-    #[inline(always)]
-    pub(super) fn missed(&self, polls: u32) {
-        let ready = || !cfg!(loom) && (self.watch.waits(false) || self.watch.waits(true));
-        self.waiter.missed(polls, || self.waiter.nap(&self.interrupt, ready));
     }
 
     /// Serves the message that the header has seen, unless this thread runs a handler or another thread is polling. True if

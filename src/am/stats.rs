@@ -25,8 +25,8 @@ impl<A: Adapter> Am<A> {
                 ("replies run", c.replies.get()),
                 ("Medium reply bytes", c.reply_bytes.get()),
                 ("credits returned", c.credits.get()),
-                ("polls that found messages", self.waiter.hits()),
-                ("polls that found none", c.polls.get() - self.waiter.hits()),
+                ("polls that found messages", c.polls_hit.get()),
+                ("polls that found none", c.polls.get() - c.polls_hit.get()),
                 ("looks at all ready counts", c.scans.get()),
             ]);
         })?;

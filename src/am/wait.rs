@@ -15,8 +15,7 @@
 //! 5. A client that asks to spin has counted the nodes of its host. If nodes of other hosts are on its cores, it gets the default.
 //!
 //! Yields are bounded by time as well as by number. On a core that others use, a yield may last their whole time slice, and a
-//! sleeper is served sooner than a thread that yields. So a yield counts as often as it took shares of `YIELD_TIME`. Where that goes on, and
-//! where threads of one node share a core, the node learns what is best (`wait/turns.rs`).
+//! sleeper is served sooner than a thread that yields. So a yield counts as often as it took shares of `YIELD_TIME`.
 //!
 //! Must not know: what is waited for, messages.
 
@@ -26,15 +25,11 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 #[cfg(test)]
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use turns::{MISSES_TURN, SPIN_TURN, Turns};
 
 pub mod crowd;
 mod kinds;
-mod polls;
-mod turns;
 
 pub use kinds::{Look, Mode, Rest};
-use polls::{MISSES_ALONE, MISSES_SHARED, Missed, NEVER, PAUSES};
 
 /// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. It is the
 /// first value and the largest.
@@ -46,8 +41,8 @@ const SPIN_DEDICATED: u32 = 500;
 const SPIN_SOLE: u32 = 2000;
 /// The smallest number of failed polls before a yield. A yield that took longer than [`SWITCHED`] let another thread run. So
 /// the core is shared after all (another job, another user), perhaps with the very peer that is waited for, and spinning only
-/// keeps that peer off. Then the next wait spins this often, unless a longer spin is worth while ([`turns`]). Each yield that comes back at once
-/// doubles it. Two nodes that a third process drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
+/// keeps that peer off. Then the next wait spins this often, and each yield that comes back at once doubles it. Two nodes that a third process
+/// drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
 const SPIN_LEAST: u32 = 2;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
@@ -60,15 +55,6 @@ const YIELDS_SHARED: u32 = 40;
 /// cores, Linux 6.18) and more than what 40 yields among 16 nodes on 2 cores take.
 const YIELD_TIME: Duration = Duration::from_millis(1);
 const SLEEP_MIN_US: u64 = 50;
-
-/// Failed steps of a wait whose thread leaves messages to other threads of the node, which find something at least once in [`BUSY`]. It sleeps for
-/// a fixed time. Each message would wake it, too, and take the core from them: beside seven threads that wait for long a Short there and
-/// back took 16.7 µs, and takes 1.1 µs so (alone 0.8 µs; one core for each node, loaded Xeon VM, 2026-11).
-const OTHERS: u32 = u32::MAX;
-/// See [`OTHERS`].
-const BUSY: Duration = Duration::from_micros(20);
-/// See [`OTHERS`]. For so long it holds that they are busy, in nanoseconds.
-const BUSY_FOR: u64 = 1_000_000;
 
 /// How the threads of this node wait.
 pub struct Waiter {
@@ -91,12 +77,37 @@ pub struct Waiter {
     start: Instant,
     /// When this node last came back from a yield of a wait, by that clock in nanoseconds.
     yielded: AtomicU64,
-    turns: Turns,
-    /// Threads that leave messages to others.
-    dozing: AtomicU32,
-    /// Until when these others are taken to be busy, in nanoseconds.
-    busy: AtomicU64,
 }
+
+/// The client's own polls that found nothing, in a row, and how many it takes until a yield. They have a line of their own:
+/// every poll writes it, while all waiters read the rest.
+#[repr(align(128))]
+struct Missed {
+    count: AtomicU32,
+    /// Empty polls until the clock is read. `NEVER` in a job of one node.
+    patience: AtomicU32,
+    /// When it was last read, in nanoseconds.
+    read: AtomicU64,
+}
+
+/// More empty polls than are ever counted.
+const NEVER: u32 = u32::MAX;
+
+/// Time per poll from which on a client is taken to compute between its polls. A loop that waits takes 4 to 60 ns per poll, and
+/// 0.3 µs if it also looks at queues of its own.
+const COMPUTES: Duration = Duration::from_micros(1);
+
+/// Empty polls after which a client's own loop yields when nodes share cores. Without the yield a spinning node keeps its peers
+/// off the core for a whole time slice (4 nodes on 2 cores: milliseconds per round trip).
+const MISSES_SHARED: u32 = 32;
+/// A yield that comes back at once let no other thread run. Each such yield doubles the number of polls between yields, up to
+/// this one. So an empty poll costs 5 ns and not 15 (a yield in 32) where the other nodes sleep.
+const MISSES_ALONE: u32 = 1024;
+
+/// Empty polls with a gap, after a poll that found something: an answer is probably on its way. After these a poll costs a
+/// tenth, because a client that polls beside computing should not wait. There are none where nodes share cores and a peer waits
+/// for this one.
+const PAUSES: u32 = 24;
 
 /// Time between two looks at a line that a peer is about to write: the line arrives sooner if fewer looks at it are in flight.
 /// The bare ring of two processes with 0, 1, 2, 3, 4, 6 pauses of 20 ns between looks takes 1.08, 1, 0.96, 0.92, 0.92, 0.95;
@@ -131,12 +142,9 @@ impl Waiter {
             short: crowd::longest_sleep(locals, cores),
             shared,
             among_unseen: false,
-            missed: Missed { patience: AtomicU32::new(patience), ..Missed::default() },
+            missed: Missed { count: AtomicU32::new(0), patience: AtomicU32::new(patience), read: AtomicU64::new(0) },
             start: Instant::now(),
             yielded: AtomicU64::new(0),
-            turns: Turns::default(),
-            dozing: AtomicU32::new(0),
-            busy: AtomicU64::new(0),
         }
     }
 
@@ -159,6 +167,34 @@ impl Waiter {
     pub fn set_mode(&self, mode: Mode) {
         let mode = if mode == Mode::Spin && self.among_unseen { Mode::SpinBlock } else { mode };
         self.mode.store(mode as u32, Ordering::Relaxed); // Relaxed: a hint, alone
+    }
+
+    /// Counts a poll that the client made by itself, which found something or not.
+    #[inline]
+    pub fn polled(&self, found: bool) {
+        if found { self.found() } else { self.missed(1) }
+    }
+
+    /// Counts a poll that the client made by itself and that found something.
+    #[inline]
+    pub fn found(&self) {
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as in `missed`
+    }
+
+    /// Counts `polls` of the client's own polls, the last of them just now, that found nothing.
+    #[inline]
+    pub fn missed(&self, polls: u32) {
+        let Missed { count, patience, .. } = &self.missed;
+        // Relaxed, and not read-modify-write: threads may lose counts, which only delays a yield.
+        let missed = count.load(Ordering::Relaxed).wrapping_add(polls);
+        count.store(missed, Ordering::Relaxed); // Relaxed: as above
+        if missed <= self.pauses {
+            self.pause();
+        }
+        // Relaxed: as above.
+        if missed >= patience.load(Ordering::Relaxed) {
+            self.give_way();
+        }
     }
 
     /// Pauses between two looks at a line that a peer is about to write.
@@ -194,6 +230,27 @@ impl Waiter {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn give_way(&self) {
+        let polls = self.missed.count.load(Ordering::Relaxed); // Relaxed: as in `missed`
+        self.missed.count.store(0, Ordering::Relaxed); // Relaxed: as above
+        // Relaxed: as in `set_mode`. A job of one comes here once in 2^32 polls.
+        if self.mode.load(Ordering::Relaxed) == Mode::Spin as u32 || polls == NEVER {
+            return;
+        }
+        if cfg!(loom) {
+            return yield_core(); // it has no clock
+        }
+        let now = self.now();
+        if self.is_waiting(now, polls) {
+            yield_core();
+            let back = self.now();
+            self.adapt(Duration::from_nanos(back.saturating_sub(now)));
+            self.missed.read.store(back, Ordering::Relaxed); // Relaxed: as in `is_waiting`
+        }
+    }
+
     /// Where nodes share cores: lets another node have this one. A call that waits for nothing, and is made again and again, would keep the core
     /// for a whole time slice.
     #[cold]
@@ -203,6 +260,18 @@ impl Waiter {
         if self.shared && self.mode.load(Ordering::Relaxed) != Mode::Spin as u32 {
             yield_core();
         }
+    }
+
+    /// True if the client's last `polls` polls, all of them empty, were a wait (rules 2 and 3). `now` becomes the last reading
+    /// of the clock.
+    fn is_waiting(&self, now: u64, polls: u32) -> bool {
+        if self.shared {
+            return true;
+        }
+        // Relaxed, both: a hint, alone. Of threads that poll at once, each sees part of the polls and part of the time.
+        let took = now.saturating_sub(self.missed.read.load(Ordering::Relaxed));
+        self.missed.read.store(now, Ordering::Relaxed); // Relaxed: as above
+        Duration::from_nanos(took) < COMPUTES * polls
     }
 
     /// Nanoseconds since this waiter was made.
@@ -233,19 +302,11 @@ impl Waiter {
         if self.least == self.most {
             return self.give_fixed_core(before);
         }
-        let (_, took) = self.yield_and_learn(self.now());
-        self.counts_for(took)
-    }
-
-    /// Yields at `start`, and learns from that. Returns when the yield has ended, and how long it took.
-    fn yield_and_learn(&self, start: u64) -> (u64, Duration) {
-        let (number, before) = (self.turns.begins(), self.hits());
+        let start = self.now();
         yield_core();
-        let back = self.now();
-        let took = Duration::from_nanos(back.saturating_sub(start));
-        self.turns.ends(number, back, took, before, self.hits());
+        let took = Duration::from_nanos(self.now().saturating_sub(start));
         self.adapt(took);
-        (back, took)
+        self.counts_for(took)
     }
 
     /// [`Self::give_core`] where the spin is fixed, so that there is nothing to learn. One look at a coarse clock is enough:
@@ -272,9 +333,6 @@ impl Waiter {
         // Relaxed: hints, alone; threads may undo each other's steps.
         let (spin, patience) = (self.spin.load(Ordering::Relaxed), self.missed.patience.load(Ordering::Relaxed));
         let (next, patient) = match yielded > SWITCHED {
-            true if self.least < self.most && spin > self.least && self.turns.is_worth(self.hits()) => {
-                (SPIN_TURN, MISSES_TURN)
-            }
             true => (self.least, MISSES_SHARED.max(self.least)),
             false => {
                 // A spin that the user has asked for holds in a client's own loop, too.
@@ -291,22 +349,6 @@ impl Waiter {
         }
     }
 
-    /// True if a sleep is better than a yield now.
-    fn rather_sleeps(&self) -> bool {
-        self.least < self.most && self.turns.are_long(|| self.now(), self.hits())
-    }
-
-    /// How many failed steps spin, and whether a sleep is better than a yield behind them.
-    #[inline(always)]
-    fn spin_of_step(&self, failed: u32) -> (u32, bool) {
-        let spin = self.spins();
-        if failed < spin || cfg!(loom) || !self.rather_sleeps() {
-            return (spin, false);
-        }
-        self.lengthen();
-        (self.spins(), true)
-    }
-
     /// One step of waiting after `failed` failed polls in a row. `poll` gets how thoroughly to look, and returns whether it did
     /// anything. `gaps`: pause between two polls; without, if a poll takes time of its own. `rest`: how long a sleep may last. Returns the
     /// new count: 0 after progress.
@@ -318,113 +360,44 @@ impl Waiter {
         rest: Rest,
         poll: impl Fn(Look) -> bool,
     ) -> u32 {
-        if failed == OTHERS {
-            return self.doze(poll);
-        }
         let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
-        let (spin, sleeps) = self.spin_of_step(failed);
+        let spin = self.spins();
         if poll(if failed < spin { Look::Spin } else { Look::Whole }) {
-            return self.after_progress(failed, spin.saturating_add(self.yields));
+            return 0;
         }
         if failed < spin {
             if gaps {
                 self.pause();
             }
-        } else if failed - spin < self.yields && !sleeps {
-            if self.is_short() && self.turns.is_trial_due() && self.tries(&poll) {
-                return 0;
-            }
+        } else if failed - spin < self.yields {
             let before = failed - spin;
             let yields = (before + self.give_core(before)).min(self.yields);
             // The count continues from its place among the yields, even if the first of them has moved meanwhile.
             let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
             return now.saturating_add(yields);
         } else {
-            let failed = failed.max(spin.saturating_add(self.yields));
-            let (start, hits) = (self.now(), self.hits());
             if self.sleep(failed - spin - self.yields, interrupt, rest, poll) {
-                return self.after_progress(failed, failed);
+                return 0;
             }
-            return if self.are_others_busy(start, hits) { OTHERS } else { failed.saturating_add(1) };
         }
         failed.saturating_add(1)
-    }
-
-    /// True if the spin is the least, and may be longer.
-    fn is_short(&self) -> bool {
-        // Relaxed: a hint. Loom has no time, and a trial is no new order of accesses.
-        self.least < self.most && self.spin.load(Ordering::Relaxed) == self.least && !cfg!(loom)
-    }
-
-    /// Spins for a turn, in this thread alone: if all spun, those of two nodes that have each other's cores would all miss each other. True if
-    /// that found something.
-    #[cold]
-    fn tries(&self, poll: &impl Fn(Look) -> bool) -> bool {
-        let found = (0..SPIN_TURN).any(|_| {
-            self.pause();
-            poll(Look::Spin)
-        });
-        if found {
-            self.lengthen();
-        }
-        found
-    }
-
-    /// Polls once, and sleeps while other threads of this node are busy with messages: no message wakes this thread.
-    #[cold]
-    #[inline(never)]
-    fn doze(&self, poll: impl Fn(Look) -> bool) -> u32 {
-        signal_stack::provide();
-        poll(Look::Glance);
-        let (start, hits) = (self.now(), self.hits());
-        let dozing = self.dozing.fetch_add(1, Ordering::Relaxed) + 1; // Relaxed, both: a count, alone
-        std::thread::sleep(Duration::from_micros((SLEEP_MIN_US * u64::from(dozing)).min(Rest::Short as u64)));
-        self.dozing.fetch_sub(1, Ordering::Relaxed);
-        match self.are_others_busy(start, hits) {
-            true => OTHERS,
-            false => self.spins().saturating_add(self.yields).min(OTHERS - 1), // next comes a sleep that messages end
-        }
-    }
-
-    /// True if other threads have been busy with messages since `start`, when polls had found something `hits` times. This thread slept.
-    fn are_others_busy(&self, start: u64, hits: u64) -> bool {
-        let found = self.hits().wrapping_sub(hits);
-        let time = Duration::from_nanos(self.now().saturating_sub(start));
-        let are_busy = !cfg!(loom) && found >= 2 && time <= BUSY * found.min(u32::MAX.into()) as u32;
-        if are_busy {
-            self.busy.store(self.now() + BUSY_FOR, Ordering::Relaxed); // Relaxed: a hint
-        }
-        are_busy
-    }
-
-    /// What a step returns that has found something after `failed` failed ones, `fast` of which come before sleeps. A thread that was woken for
-    /// what others wait for leaves the rest to them.
-    fn after_progress(&self, failed: u32, fast: u32) -> u32 {
-        // Relaxed: a hint.
-        let leaves = failed >= fast && !cfg!(loom) && self.now() < self.busy.load(Ordering::Relaxed);
-        if leaves { OTHERS } else { 0 }
     }
 
     /// Sleeps. True if the last look found something, so that there was no sleep.
     #[cold]
     fn sleep<I: Interrupt>(&self, slept: u32, interrupt: &I, rest: Rest, poll: impl Fn(Look) -> bool) -> bool {
         signal_stack::provide();
-        let settling = interrupt.settling();
-        // Another thread may have been polling at the last look. Where none follows, no sleep is long.
-        let rest = if settling.is_zero() { Rest::Short } else { rest };
-        let longest = if rest == Rest::Short { self.short } else { self.short.max(rest as u64) };
-        let us = (SLEEP_MIN_US << slept.min(16)).min(longest);
-        let time = Duration::from_micros(us);
-        let first = if settling.is_zero() { time } else { time.min(settling) };
-        // Most sleeps are no longer than that: membarrier(2) would take most of their time.
-        if time <= settling {
-            interrupt.arm_briefly()
-        } else {
-            interrupt.arm()
-        }
+        interrupt.arm();
         // Look once more: a peer that published before it could see the word set has woken nobody.
         let mut found = poll(Look::Last);
         if !found {
+            let settling = interrupt.settling();
+            // Another thread may have been polling at the last look. Where none follows, no sleep is long.
+            let rest = if settling.is_zero() { Rest::Short } else { rest };
+            let longest = if rest == Rest::Short { self.short } else { self.short.max(rest as u64) };
+            let us = (SLEEP_MIN_US << slept.min(16)).min(longest);
+            let time = Duration::from_micros(us);
+            let first = if settling.is_zero() { time } else { time.min(settling) };
             // A peer that published just after `arm` may not have seen it: no long sleep before another look.
             if !interrupt.wait(first) && first < time {
                 found = poll(Look::Last);

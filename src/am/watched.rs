@@ -81,7 +81,7 @@ impl<A: Adapter> Inbox<A> {
         if ran != Ran::Last || self.counters.polls.get() & self.around == 0 {
             return self.serve_seen(am, is_reply, ran);
         }
-        am.waiter.hit();
+        Counters::add(&self.counters.polls_hit, 1);
         match am.watch.again() {
             0 if self.likely.get() == 1 && !am.is_busy() => am.watch.grant(self.grant),
             polls => am.watch.grant(polls),
@@ -101,12 +101,7 @@ impl<A: Adapter> Inbox<A> {
         let before = ran + served;
         let found = match polls & self.around == 0 || is_spent(before) {
             true => self.serve_all(am, requester, before, polls),
-            false => {
-                if before > 0 {
-                    am.waiter.hit();
-                }
-                before > 0
-            }
+            false => before > 0,
         };
         if !is_reply && !is_spent(served) {
             am.watch.caught_up(before);

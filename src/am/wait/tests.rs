@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)] // cells that one thread uses
 
-use super::polls::*;
 use super::*;
 use crate::sci::Berth;
 
@@ -10,7 +9,6 @@ thread_local! {
     /// The time instead of the clock's, in nanoseconds.
     pub(super) static CLOCK: Cell<Option<u64>> = const { Cell::new(None) };
     static YIELDS: Cell<u32> = const { Cell::new(0) };
-    static NAPS: Cell<u32> = const { Cell::new(0) };
     static YIELD_TAKES: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -35,10 +33,7 @@ fn yields_in(waiter: &Waiter, polls: u32, nanoseconds: u64) -> u32 {
     let before = YIELDS.get();
     for _ in 0..polls {
         pass(nanoseconds);
-        waiter.missed(1, || {
-            NAPS.set(NAPS.get() + 1);
-            waiter.hit();
-        });
+        waiter.missed(1);
     }
     YIELDS.get() - before
 }
@@ -270,124 +265,4 @@ fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
 fn progress_starts_the_count_again() {
     let waiter = Waiter::new(1, 1, 1, None);
     assert_eq!(waiter.step(7, &Sleeps(Cell::new(0)), true, Rest::Short, |_| true), 0);
-}
-
-#[test]
-fn a_wait_beside_a_thread_that_computes_spins_for_a_turn_and_then_sleeps() {
-    stop_the_clock(4_000_000);
-    let waiter = Waiter::new(2, 2, 2, None);
-    let interrupt = Sleeps(Cell::new(0));
-    // Yields and spins until the first sleep.
-    let wait = || {
-        let (mut failed, mut polls) = (0, 0);
-        interrupt.0.set(0);
-        YIELDS.set(0);
-        while interrupt.0.get() == 0 {
-            failed = waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
-            polls += 1;
-        }
-        (YIELDS.get(), polls)
-    };
-    assert_eq!(wait().0, 1, "that yield takes a time slice");
-    assert_eq!(wait(), (0, SPIN_TURN + 1));
-    pass(1_000_000_000);
-    assert_eq!(wait().0, 1, "it is tried again later");
-}
-
-#[test]
-fn a_clients_own_loop_naps_beside_a_thread_that_computes() {
-    stop_the_clock(4_000_000);
-    let waiter = Waiter::new(2, 2, 2, None);
-    NAPS.set(0);
-    assert_eq!((yields_in(&waiter, SPIN_DEDICATED, 5), yields_in(&waiter, SPIN_DEDICATED, 5)), (0, 1));
-    assert_eq!((yields_in(&waiter, MISSES_TURN * 4, 5), NAPS.get()), (0, 4));
-    pass(1_000_000_000);
-    assert_eq!(yields_in(&waiter, MISSES_TURN, 5), 0, "a long pause looks like computing");
-    assert_eq!((yields_in(&waiter, MISSES_TURN, 5), NAPS.get()), (1, 4), "a yield is tried again later");
-    assert_eq!(
-        (yields_in(&waiter, MISSES_TURN * 4, 5), NAPS.get()),
-        (0, 8),
-        "messages came in naps, and none in that yield"
-    );
-}
-
-#[test]
-fn a_nap_is_a_sleep_unless_a_message_has_come() {
-    let waiter = Waiter::new(2, 2, 2, None);
-    let interrupt = Sleeps(Cell::new(0));
-    waiter.nap(&interrupt, || true);
-    assert_eq!(interrupt.0.get(), 0);
-    waiter.nap(&interrupt, || false);
-    assert_eq!(interrupt.0.get(), 1);
-}
-
-#[test]
-fn where_another_thread_has_the_core_a_longer_spin_is_tried_and_kept_if_it_finds_something() {
-    stop_the_clock(2_000);
-    let waiter = Waiter::new(2, 2, 2, None);
-    waiter.adapt(SWITCHED * 2);
-    assert_eq!(waiter.spins(), SPIN_LEAST, "nothing was found");
-    let interrupt = Sleeps(Cell::new(0));
-    let looks = Cell::new(0);
-    let step = |failed, found: bool| {
-        looks.set(0);
-        waiter.step(failed, &interrupt, true, Rest::Short, |look| {
-            looks.set(looks.get() + 1);
-            found && look == Look::Spin
-        })
-    };
-    let in_vain = (0..=turns::AGAIN)
-        .filter(|_| {
-            step(SPIN_LEAST, false);
-            looks.get() > 1
-        })
-        .count();
-    assert_eq!((in_vain, waiter.spins()), (1, SPIN_LEAST));
-    while step(SPIN_LEAST, true) != 0 {}
-    assert_eq!(waiter.spins(), SPIN_TURN);
-    (0..10).for_each(|_| waiter.hit());
-    waiter.adapt(SWITCHED * 2);
-    assert_eq!(waiter.spins(), SPIN_TURN, "many polls have found something since");
-    waiter.adapt(SWITCHED * 2);
-    assert_eq!(waiter.spins(), SPIN_LEAST, "none has");
-}
-
-/// While a thread sleeps by it, another one of the node finds three messages.
-struct Busy<'a>(&'a Waiter, Cell<u32>);
-// SAFETY: used by one thread in these tests.
-unsafe impl Sync for Busy<'_> {}
-// SAFETY: as above.
-unsafe impl Send for Busy<'_> {}
-impl Interrupt for Busy<'_> {
-    fn arm(&self) {}
-    fn disarm(&self) {}
-    fn wait(&self, _: Duration) -> bool {
-        self.1.set(self.1.get() + 1);
-        (0..3).for_each(|_| self.0.hit());
-        pass(10_000);
-        true
-    }
-    fn settling(&self) -> Duration {
-        Duration::ZERO
-    }
-    no_berths!();
-}
-
-#[test]
-fn a_thread_that_messages_for_others_wake_leaves_these_to_them() {
-    stop_the_clock(0);
-    let waiter = Waiter::new(2, 2, 2, Some(0));
-    let interrupt = Busy(&waiter, Cell::new(0));
-    let step = |failed, found| waiter.step(failed, &interrupt, true, Rest::Short, |_| found);
-    let sleeps = waiter.yields; // so many failed steps come before
-    assert_eq!(step(sleeps, false), OTHERS);
-    assert_eq!(
-        (step(OTHERS, false), interrupt.1.get()),
-        (sleeps, 1),
-        "nobody was busy meanwhile, and no message woke it"
-    );
-    assert_eq!(step(sleeps, true), OTHERS, "what it has found was theirs");
-    assert_eq!(step(0, true), 0, "a thread that spins goes on so");
-    pass(BUSY_FOR);
-    assert_eq!(step(sleeps, true), 0);
 }
