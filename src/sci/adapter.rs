@@ -288,11 +288,6 @@ pub trait Interrupt: Send + Sync {
     /// sees what the peer published: look once more before [`Interrupt::wait`]. (membarrier(2), or fences on both
     /// sides.) Where [`Interrupt::settling`] is not zero, that holds only from then on.
     fn arm(&self);
-    /// As [`Interrupt::arm`], before one wait of at most [`Interrupt::settling`], which is not zero. A peer that publishes meanwhile may not see
-    /// the sleep word set, so the caller must look once more behind that wait.
-    fn arm_briefly(&self) {
-        self.arm();
-    }
     /// How long after `arm` a peer may still not see that this node is armed. If not zero, the first wait after `arm` must
     /// not be longer than this, and the caller must look once more before the next wait.
     fn settling(&self) -> Duration;

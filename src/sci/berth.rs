@@ -17,8 +17,8 @@
 
 use crate::sync::{AtomicU32, Ordering};
 
-/// How many berths a node has: as many words as fill a bell's block of 128 bytes, beside three other words.
-pub(crate) const BERTHS: usize = if cfg!(loom) { 2 } else { 29 };
+/// How many berths a node has: as many words as fill a bell's block of 128 bytes, beside the sleep word and the event word.
+pub(crate) const BERTHS: usize = if cfg!(loom) { 2 } else { 30 };
 
 /// A peer has called.
 const CALLED: u32 = u32::MAX;

@@ -27,10 +27,6 @@
 //!    `arm` and `wait` is not lost. A trigger wakes all threads that sleep as the node, and none that sleeps in a berth.
 //! 3. Senders go without a fence only after the whole job agreed that every sleeper uses membarrier.
 //! 4. Then a sleeper looks again `SETTLE` after `arm`, before it sleeps longer.
-//! 5. A thread that was woken may wait for a core for milliseconds before it disarms. Meanwhile each message would cost its sender a system
-//!    call. So the first trigger sets `rung`, and the next ones do nothing. Who arms notes the event word, and then sets `rung` to 0; who
-//!    triggers sets it to 1, and then counts. So a trigger that finds 1, which was set after this thread armed, leaves its work to one whose
-//!    count the thread has not noted yet. That ends the sleep.
 //!
 //! Must not know: what is waited for.
 
@@ -54,8 +50,6 @@ pub struct Bell {
     sleepers: AtomicU32,
     /// Triggers and calls (rule 2); the futex word.
     events: AtomicU32,
-    /// 1: who sleeps is being woken already, or will look (rule 5).
-    rung: AtomicU32,
     /// Where threads sleep that wait for one thing.
     berths: Berths,
 }
@@ -66,7 +60,7 @@ const _: () = assert!(size_of::<Bell>() == 128, "nothing else may lie in a sleep
 impl Bell {
     /// Nobody sleeps. (Zero-filled shared memory is the same.)
     pub(crate) fn new() -> Self {
-        Self { sleepers: AtomicU32::new(0), events: AtomicU32::new(0), rung: AtomicU32::new(0), berths: Berths::new() }
+        Self { sleepers: AtomicU32::new(0), events: AtomicU32::new(0), berths: Berths::new() }
     }
 
     /// The futex word.
@@ -147,30 +141,16 @@ impl<P> OwnInterrupt<P> {
     }
 }
 
-impl<P: BellPlace> OwnInterrupt<P> {
-    /// Sets the sleep word.
-    fn announce(&self) {
-        let bell = self.0.bell();
-        // ORDERING: Acquire ↔ Release in `trigger` (rule 5). A trigger that is counted already belongs to news. The look after `arm` finds that
-        // news, because the fence of the caller lies between.
-        let seen = bell.events.load(Ordering::Acquire);
-        bell.rung.store(0, Ordering::Release); // ORDERING: Release ↔ Acquire in `trigger` (rule 5)
-        if ARMED.with(|armed| armed.borrow_mut().push(bell.identity(), seen)) {
-            bell.sleepers.fetch_add(1, Ordering::Relaxed); // Relaxed: the caller's fence orders it
-        }
-    }
-}
-
 impl<P: BellPlace> Interrupt for OwnInterrupt<P> {
     fn arm(&self) {
-        self.announce();
+        let bell = self.0.bell();
+        // Relaxed: a trigger that is counted already belongs to news. The look after `arm` finds that news, because the adapter's
+        // fence below lies between.
+        let seen = bell.events.load(Ordering::Relaxed);
+        if ARMED.with(|armed| armed.borrow_mut().push(bell.identity(), seen)) {
+            bell.sleepers.fetch_add(1, Ordering::Relaxed); // Relaxed: the fence below orders it
+        }
         self.0.sleeper_fence();
-    }
-
-    fn arm_briefly(&self) {
-        self.announce();
-        // ORDERING: full fence ↔ none: the caller looks again when all that was stored before has left its core (rule 4).
-        fence(Ordering::SeqCst);
     }
 
     fn disarm(&self) {
@@ -241,7 +221,6 @@ fn rearm(bell: &Bell, now: u32) {
             entry.1 = now;
         }
     });
-    bell.rung.store(0, Ordering::Release); // ORDERING: Release ↔ Acquire in `trigger` (rule 5)
 }
 
 /// When a wait ends. Loom has no clock: there a wait of any length but `MAX` may end after one look.
@@ -319,12 +298,6 @@ impl<P: BellPlace> RemoteInterrupt for PeerInterrupt<P> {
 
     #[inline(never)]
     fn trigger(&self) {
-        let rung = &self.0.bell().rung;
-        // Relaxed: as in `is_armed`, which looks at the same line.
-        // ORDERING: Acquire ↔ Release of who sets it to 0 (rule 5).
-        if rung.load(Ordering::Relaxed) != 0 || rung.swap(1, Ordering::Acquire) != 0 {
-            return;
-        }
         // ORDERING: Release ↔ Acquire in `wait`: a woken thread sees what this node published before.
         self.0.bell().events.fetch_add(1, Ordering::Release);
         self.0.wake(None);

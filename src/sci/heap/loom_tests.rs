@@ -91,31 +91,3 @@ fn an_armed_sleeper_sees_the_news_or_is_triggered() {
         sender.join().unwrap();
     });
 }
-
-/// The second of two triggers may leave its work to the first one. A thread that arms between the two is woken all the same. Another thread has
-/// armed before, so that both senders trigger.
-#[test]
-fn a_trigger_that_leaves_its_work_to_another_loses_no_wake_up() {
-    explore(|| {
-        let (a, b, _own, local, map) = pair(128);
-        let own = a.interrupt().unwrap();
-        let senders = [0, 64].map(|at| {
-            let (map, peer) = (map.clone(), b.connect_interrupt(NodeId(0)).unwrap());
-            thread::spawn(move || {
-                map.publish(at, 1);
-                peer.stored();
-            })
-        });
-        own.arm(); // of the other thread
-        own.arm();
-        // Relaxed: only whether it is there; the fences decide.
-        while [0, 64].iter().any(|at| local.word(*at).load(Ordering::Relaxed) == 0) {
-            assert!(own.wait(Duration::MAX));
-            own.disarm();
-            own.arm();
-        }
-        own.disarm();
-        own.disarm();
-        senders.map(|sender| sender.join().unwrap());
-    });
-}
