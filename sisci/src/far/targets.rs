@@ -176,9 +176,11 @@ impl Targets {
             unsafe { ptr::copy_nonoverlapping(near.base.wrapping_add(at), to, size) };
             return Ok(());
         }
-        let line = self.lines.read().first().cloned().ok_or(Error::TransferFailed)?;
+        // Of a group any host has it: members that have ended, or end meanwhile, are passed over.
+        let mut living = self.lines().into_iter().filter(|line| line.end().is_none());
         // SAFETY: the caller's.
-        unsafe { line.read(at, to, size) }
+        let is_read = living.any(|line| unsafe { line.read(at, to, size) }.is_ok());
+        if is_read { Ok(()) } else { Err(Error::TransferFailed) }
     }
 
     /// Whether all that was sent is known to have arrived.
