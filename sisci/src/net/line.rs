@@ -388,10 +388,13 @@ impl Line {
     /// Ends it. Returns when the owner knows that, unless that is stopped: what was sent has arrived then, and the owner is no longer busy.
     pub fn close(&self) {
         let _ = self.end.set(End::Gone);
-        if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return;
+        if shutdown(&self.socket, Shutdown::Write).is_ok() {
+            self.hear_out(Instant::now() + FAREWELL);
         }
-        let until = Instant::now() + FAREWELL;
+    }
+
+    /// Reads what the owner still says, to its end or until the time is over.
+    fn hear_out(&self, until: Instant) {
         let mut rest = [0; 4096];
         // The clock is looked at as well: while the owner keeps sending there always is something to read, also when the time is over.
         while Instant::now() < until && wait_readable(&self.socket, Some(until)).is_ok() {
@@ -414,9 +417,8 @@ pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use std::os::unix::net::UnixStream;
-    use std::thread;
+    use std::{io::Write, thread};
 
     /// The next words of a caller, with the size of their body; nothing at the end.
     fn hear(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
@@ -488,13 +490,11 @@ mod tests {
     #[test]
     fn deadlines_are_kept() {
         let (line, owner) = with_owner();
-        let out = line.out.lock();
-        assert!(!line.settle(Some(Instant::now())), "another thread sends");
-        drop(out);
-        // An owner that says something until nobody listens.
-        let owner = thread::spawn(move || while tell(&owner, &Said::Bytes, &[0; MOST]) {});
-        line.close();
-        drop(line);
-        owner.join().unwrap();
+        let sending = line.out.lock();
+        assert!(!line.settle(Some(Instant::now())));
+        drop(sending);
+        assert!(tell(&owner, &Said::Bytes, &[0; MOST]));
+        line.hear_out(Instant::now());
+        assert_eq!(recv(&line.socket, &mut [0][..], RecvFlags::DONTWAIT), Ok((1, 1)), "the time was over");
     }
 }
