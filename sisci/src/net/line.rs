@@ -83,7 +83,7 @@ static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
 
 /// Something will be sent on these connections: what went out on others before has arrived, or will not before the other side is woken.
 ///
-/// Nothing is locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays in the list.
+/// Nothing is locked while this waits, so other threads send meanwhile: who had a frame since then stays listed. Who did not answer goes off the list.
 pub fn order(lines: &[Arc<Line>]) {
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
     let others: Vec<(Weak<Line>, u64)> =
