@@ -158,6 +158,9 @@ impl Agent {
             }
             (Say::Copy(at), Target::Memory(memory)) => {
                 let place = place(memory, at, body.len())?;
+                // Ordering: Release; who sees a flag that is copied sees what was copied before it. A processor may make plain stores seen in
+                // any order, as those of AArch64 do.
+                fence(Ordering::Release);
                 // SAFETY: within the mapping.
                 unsafe { ptr::copy_nonoverlapping(body.as_ptr(), place, body.len()) };
                 Ok(())

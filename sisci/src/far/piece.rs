@@ -9,8 +9,9 @@ pub const WORD: usize = 8;
 /// A word that the program has stored to: its number, its value, and which bits of it are new.
 pub type Word = (usize, u64, u64);
 
-/// The smallest aligned piece of a word that has all of its new bits: where it begins in the word, and its size. So neighbours keep what others have
-/// written there, and a reader never sees half of a number.
+/// The smallest aligned piece of a word that has all of its new bits: where it begins in the word, and its size. So a reader never sees half of a
+/// number. Bytes outside of the piece keep what others have written there. Bytes of the piece that are not new go along as this side last knew them,
+/// and take the place of what others have written there since.
 pub fn piece(new: u64) -> (usize, usize) {
     let (low, high) = (new.trailing_zeros() as usize / 8, 7 - new.leading_zeros() as usize / 8);
     let size = [1, 2, 4, 8].into_iter().find(|size| low / size == high / size).unwrap_or(WORD);

@@ -176,9 +176,11 @@ impl Targets {
             unsafe { ptr::copy_nonoverlapping(near.base.wrapping_add(at), to, size) };
             return Ok(());
         }
-        let line = self.lines.read().first().cloned().ok_or(Error::TransferFailed)?;
+        // Of a group any host has it: members that have ended, or end meanwhile, are passed over.
+        let mut living = self.lines().into_iter().filter(|line| line.end().is_none());
         // SAFETY: the caller's.
-        unsafe { line.read(at, to, size) }
+        let is_read = living.any(|line| unsafe { line.read(at, to, size) }.is_ok());
+        if is_read { Ok(()) } else { Err(Error::TransferFailed) }
     }
 
     /// Whether all that was sent is known to have arrived.
@@ -226,5 +228,28 @@ mod tests {
         let mut seen = (0, 0);
         in_frames((0..MOST).map(|at| (at, 7, u64::MAX)), |_, body| seen = (seen.0 + 1, seen.1 + body.len()));
         assert_eq!(seen, (8, 8 * MOST));
+    }
+
+    #[test]
+    fn a_group_is_read_at_a_member_that_has_not_ended() {
+        use crate::net::say::{Inbox, Said, frame};
+        use crate::net::with_owner;
+        use rustix::net::{RecvFlags, SendFlags, recv, send};
+        let [(gone, _), (left, owner)] = [(); 2].map(|()| with_owner());
+        let group = Targets { lines: RwLock::new(vec![gone.clone(), left]), ..Targets::group(WORD) };
+        gone.close();
+        let owner = std::thread::spawn(move || {
+            let (mut inbox, mut answer) = (Inbox::default(), Vec::new());
+            let count = recv(&owner, inbox.room(), RecvFlags::empty()).unwrap().0;
+            inbox.came(count);
+            assert_eq!(inbox.next::<Say>().unwrap().map(|(say, _)| say), Some(Say::Read { at: 0, size: 1 }));
+            frame(&Said::Bytes, &[7], &mut answer).unwrap();
+            assert_eq!(send(&owner, &answer, SendFlags::NOSIGNAL), Ok(answer.len()));
+        });
+        let mut byte = 0;
+        // SAFETY: there is room.
+        unsafe { group.read(0, &raw mut byte, 1) }.unwrap();
+        owner.join().unwrap();
+        assert_eq!(byte, 7);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
@@ -72,18 +72,34 @@ pub struct Line {
     teller: OnceLock<Teller>,
 }
 
-/// The connections on which something was sent last.
-static LAST: Mutex<Vec<Weak<Line>>> = Mutex::new(Vec::new());
+/// The connections on which something was sent that nobody has waited for, each with the number of its last frame. Frames are numbered across all
+/// connections, so that no two have the same number.
+struct Sent {
+    frames: u64,
+    lines: Vec<(Weak<Line>, u64)>,
+}
+
+static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
 
 /// Something will be sent on these connections: what went out on others before has arrived, or will not before the other side is woken.
+///
+/// Nothing is locked while this waits, so other threads send meanwhile: who had a frame since then stays listed. Who did not answer goes off the list.
 pub fn order(lines: &[Arc<Line>]) {
-    let mut last = LAST.lock();
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
-    if last.len() == lines.len() && last.iter().all(is_one) {
+    let others: Vec<(Weak<Line>, u64)> =
+        SENT.lock().lines.iter().filter(|(known, _)| !is_one(known)).cloned().collect();
+    if others.is_empty() {
         return;
     }
-    last.iter().filter(|known| !is_one(known)).filter_map(Weak::upgrade).for_each(|other| other.make_way());
-    *last = lines.iter().map(Arc::downgrade).collect();
+    others.iter().filter_map(|(other, _)| other.upgrade()).for_each(|other| other.make_way());
+    let is_over =
+        |(known, frame): &(Weak<Line>, u64)| others.iter().any(|(other, last)| other.ptr_eq(known) && last == frame);
+    SENT.lock().lines.retain(|sent| !is_over(sent));
+}
+
+/// Locks, unless it takes too long.
+fn lock_until<T>(mutex: &Mutex<T>, until: Deadline) -> Option<MutexGuard<'_, T>> {
+    until.map_or_else(|| Some(mutex.lock()), |until| mutex.try_lock_until(until))
 }
 
 impl Line {
@@ -148,14 +164,27 @@ impl Line {
     }
 
     /// Sends a frame; who does that has made `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
-    pub fn send(&self, say: &Say, body: &[u8], until: Deadline) -> Result {
-        let mut out = self.out.lock();
+    pub fn send(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
+        let mut out = lock_until(&self.out, until).ok_or(Error::EwouldBlock)?;
         out.clear();
         frame(say, body, &mut out)?;
         self.write(&out, until)?;
         // Ordering: under the lock, against `settle`, which looks at it under the lock as well.
         self.has_sent.store(true, Ordering::Relaxed);
+        drop(out);
+        self.note_frame();
         Ok(())
+    }
+
+    /// A frame has gone out. Noted after that: noted before, another thread's `order` could find nothing to wait for, and take it off the list.
+    fn note_frame(self: &Arc<Self>) {
+        let mut sent = SENT.lock();
+        sent.frames += 1;
+        let number = sent.frames;
+        match sent.lines.iter_mut().find(|(known, _)| ptr::eq(known.as_ptr(), Arc::as_ptr(self))) {
+            Some((_, last)) => *last = number,
+            None => sent.lines.push((Arc::downgrade(self), number)),
+        }
     }
 
     /// Sends a frame that wakes somebody: all that went out before, also on other connections, has arrived when that happens.
@@ -177,23 +206,30 @@ impl Line {
             if self.end().is_some() {
                 return Err(Error::TransferFailed);
             }
-            match retry_on_intr(|| send(&self.socket, &bytes[done..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
-                Ok(count) => done += count,
-                Err(Errno::AGAIN) => {
-                    let until = if done == 0 { until } else { None };
-                    let rest = rest(until.or(Some(begin + self.timeout)));
-                    match poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref()) {
-                        Ok(0) if until.is_some() => return Err(Error::EwouldBlock),
-                        // It has been stopped for that long.
-                        Ok(0) => return Err(self.ended(Some(Errno::TIMEDOUT))),
-                        Ok(_) | Err(Errno::INTR) => {}
-                        Err(errno) => return Err(self.ended(Some(errno))),
-                    }
+            let count = self.put(&bytes[done..])?;
+            done += count;
+            if count == 0 {
+                let until = if done == 0 { until } else { None };
+                let rest = rest(until.or(Some(begin + self.timeout)));
+                match poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref()) {
+                    Ok(0) if until.is_some() => return Err(Error::EwouldBlock),
+                    // It has been stopped for that long.
+                    Ok(0) => return Err(self.ended(Some(Errno::TIMEDOUT))),
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(errno) => return Err(self.ended(Some(errno))),
                 }
-                Err(errno) => return Err(self.ended(Some(errno))),
             }
         }
         Ok(())
+    }
+
+    /// Writes as much of `bytes` as there is room for now: how many.
+    fn put(&self, bytes: &[u8]) -> Result<usize> {
+        match retry_on_intr(|| send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
+            Ok(count) => Ok(count),
+            Err(Errno::AGAIN) => Ok(0),
+            Err(errno) => Err(self.ended(Some(errno))),
+        }
     }
 
     /// Whether all that was sent is known to have arrived.
@@ -217,7 +253,7 @@ impl Line {
 
     fn wait(&self, until: Deadline) -> bool {
         let number = {
-            let mut out = self.out.lock();
+            let Some(mut out) = lock_until(&self.out, until) else { return false };
             if self.has_sent.load(Ordering::Relaxed) {
                 let number = self.asked.load(Ordering::Relaxed) + 1;
                 out.clear();
@@ -235,8 +271,7 @@ impl Line {
             if is_answered() {
                 return true;
             }
-            let back = until.map_or_else(|| Some(self.back.lock()), |until| self.back.try_lock_until(until));
-            let Some(mut back) = back else { return is_answered() };
+            let Some(mut back) = lock_until(&self.back, until) else { return is_answered() };
             if !is_answered() && (wait_readable(&self.socket, until).is_err() || self.receive(&mut back).is_err()) {
                 return is_answered();
             }
@@ -283,13 +318,33 @@ impl Line {
     pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
         let mut back = self.back.lock();
         let (mut asked, mut got) = (0, 0);
+        // A question of which a part has gone out: the lock is kept, so that frames stay whole.
+        let mut begun: Option<(MutexGuard<'_, Vec<u8>>, usize)> = None;
         while got < size {
             while asked < size && asked < got + AHEAD * MOST {
                 let part = MOST.min(size - asked);
-                let mut out = self.out.lock();
-                out.clear();
-                frame(&Say::Read { at: (at + asked) as u64, size: part as u32 }, &[], &mut out)?;
-                self.write(&out, None)?;
+                // Only if no answer is to come may this wait. Else the other side may be unable to say more until this thread has taken what it said;
+                // until then it takes nothing, and neither this question nor the frame of who has the lock would go out.
+                let may_wait = asked == got;
+                let (out, done) = match begun.take() {
+                    Some(begun) => begun,
+                    None => {
+                        let out = if may_wait { Some(self.out.lock()) } else { self.out.try_lock() };
+                        let Some(mut out) = out else { break };
+                        out.clear();
+                        frame(&Say::Read { at: (at + asked) as u64, size: part as u32 }, &[], &mut out)?;
+                        (out, 0)
+                    }
+                };
+                if may_wait {
+                    self.write(&out[done..], None)?;
+                } else {
+                    let done = done + self.put(&out[done..])?;
+                    if done < out.len() {
+                        begun = Some((out, done)).filter(|_| done > 0);
+                        break;
+                    }
+                }
                 asked += part;
             }
             if let Some(body) = self.next(&mut back)? {
@@ -333,16 +388,113 @@ impl Line {
     /// Ends it. Returns when the owner knows that, unless that is stopped: what was sent has arrived then, and the owner is no longer busy.
     pub fn close(&self) {
         let _ = self.end.set(End::Gone);
-        if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return;
+        if shutdown(&self.socket, Shutdown::Write).is_ok() {
+            self.hear_out(Instant::now() + FAREWELL);
         }
-        let until = Some(Instant::now() + FAREWELL);
+    }
+
+    /// Reads what the owner still says, to its end or until the time is over.
+    fn hear_out(&self, until: Instant) {
         let mut rest = [0; 4096];
-        while wait_readable(&self.socket, until).is_ok() {
+        // The clock is looked at as well: while the owner keeps sending there always is something to read, also when the time is over.
+        while Instant::now() < until && wait_readable(&self.socket, Some(until)).is_ok() {
             match retry_on_intr(|| recv(&self.socket, &mut rest, RecvFlags::DONTWAIT)) {
                 Ok((0, _)) | Err(_) => return,
                 Ok(_) => {}
             }
         }
+    }
+}
+
+/// A connection, and the owner's end of it.
+#[cfg(test)]
+pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
+    let (socket, owner) = std::os::unix::net::UnixStream::pair().unwrap();
+    let place = Place { host: "owner".to_owned(), port: 1 };
+    (Arc::new(Line::new(socket.into(), place, Duration::from_secs(20))), owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+    use std::{io::Write, thread};
+
+    /// The next words of a caller, with the size of their body; nothing at the end.
+    fn hear(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
+        loop {
+            if let Some((say, body)) = inbox.next().unwrap() {
+                return Some((say, body.len()));
+            }
+            match recv(owner, inbox.room(), RecvFlags::empty()).unwrap().0 {
+                0 => return None,
+                count => inbox.came(count),
+            }
+        }
+    }
+
+    /// What an owner says, as one that waits until all of it is taken. Whether it was.
+    fn tell(mut owner: &UnixStream, said: &Said, body: &[u8]) -> bool {
+        let mut bytes = Vec::new();
+        frame(said, body, &mut bytes).unwrap();
+        owner.write_all(&bytes).is_ok()
+    }
+
+    #[test]
+    fn a_trigger_waits_for_bytes_that_another_thread_had_yet_to_send() {
+        let [(data, owner), (other, _other), (waker, woken)] = [(); 3].map(|()| with_owner());
+        order(std::slice::from_ref(&data));
+        order(std::slice::from_ref(&other));
+        data.send(&Say::Copy(0), &[1], None).unwrap();
+        let trigger = thread::spawn(move || {
+            let triggered = waker.trigger(&Say::Trigger, &[], None);
+            drop(data);
+            triggered
+        });
+        let mut inbox = Inbox::default();
+        assert_eq!(hear(&owner, &mut inbox), Some((Say::Copy(0), 1)));
+        assert_eq!(hear(&owner, &mut inbox), Some((Say::Ask(1), 0)), "whether it has arrived");
+        assert_eq!(recv(&woken, &mut [0][..], RecvFlags::DONTWAIT).err(), Some(Errno::AGAIN), "not woken before");
+        assert!(tell(&owner, &Said::Done(1), &[]));
+        trigger.join().unwrap().unwrap();
+        assert_eq!(hear(&woken, &mut Inbox::default()), Some((Say::Trigger, 0)));
+    }
+
+    #[test]
+    fn one_thread_reads_while_another_sends() {
+        let (line, owner) = with_owner();
+        let owner = thread::spawn(move || {
+            let mut inbox = Inbox::default();
+            while let Some((say, _)) = hear(&owner, &mut inbox) {
+                assert!(match say {
+                    Say::Read { size, .. } => tell(&owner, &Said::Bytes, &vec![7; size as usize]),
+                    Say::Ask(number) => tell(&owner, &Said::Done(number), &[]),
+                    _ => true,
+                });
+            }
+        });
+        let mut to = vec![0; 64 * MOST];
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| (0..512).try_for_each(|_| line.send(&Say::Copy(0), &[1; MOST], None)));
+            for _ in 0..8 {
+                // SAFETY: there is room.
+                unsafe { line.read(0, to.as_mut_ptr(), to.len()) }.unwrap();
+            }
+            sender.join().unwrap().unwrap();
+        });
+        assert!(to.iter().all(|&byte| byte == 7));
+        drop(line);
+        owner.join().unwrap();
+    }
+
+    #[test]
+    fn deadlines_are_kept() {
+        let (line, owner) = with_owner();
+        let sending = line.out.lock();
+        assert!(!line.settle(Some(Instant::now())));
+        drop(sending);
+        assert!(tell(&owner, &Said::Bytes, &[0; MOST]));
+        line.hear_out(Instant::now());
+        assert_eq!(recv(&line.socket, &mut [0][..], RecvFlags::DONTWAIT), Ok((1, 1)), "the time was over");
     }
 }

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 use rustix::net::sockopt;
 
+#[cfg(test)]
+pub use line::with_owner;
 pub use line::{End, Line, News, order};
 use say::{Answer, Request, Want};
 
