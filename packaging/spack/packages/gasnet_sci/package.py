@@ -8,7 +8,7 @@ from spack.package import *
 
 
 class GasnetSci(Package):
-    """GASNet-1 and GASNet-EX over software SCI: a conduit with a launcher of its own, for jobs on one host and on several."""
+    """GASNet-1 and GASNet-EX over software SCI: a conduit with a launcher of its own, on one host and on several."""
 
     homepage = "https://gasnet.lbl.gov"
     # The source tarball, which ci/package makes and which holds every crate: put it where `spack install` is called.
@@ -43,7 +43,7 @@ class GasnetSci(Package):
     ]
 
     def install(self, spec, prefix):
-        # Make fragments and pkg-config's files name the compilers themselves: Spack's wrappers work in builds of Spack alone.
+        # Make fragments and pkg-config's files name the compilers: Spack's wrappers work in builds of Spack alone.
         options = ["--prefix", prefix, "--cc", self["c"].cc, "--cxx", self["cxx"].cxx]
         if spec.satisfies("~timed"):
             options.append("--no-timed")
