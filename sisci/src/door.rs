@@ -83,7 +83,7 @@ impl Door {
 impl Watch for Door {
     fn ready(self: Arc<Self>) {
         let place = self.socket.read();
-        let Some(socket) = place.as_ref().and_then(|(socket, _)| accept(socket)) else { return };
+        let Some(socket) = place.as_ref().and_then(|(socket, _)| accept(socket, SocketFlags::NONBLOCK)) else { return };
         drop(place);
         let is_own = sockopt::socket_peercred(&socket).is_ok_and(|peer| peer.uid == rustix::process::geteuid());
         if !is_own {
@@ -106,8 +106,8 @@ fn keep_spare() {
 }
 
 /// Lets the next one in. If there is no descriptor for it, its connection is closed, which it takes for NO_SUCH_SEGMENT.
-fn accept(socket: &OwnedFd) -> Option<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+pub fn accept(socket: &OwnedFd, flags: SocketFlags) -> Option<OwnedFd> {
+    let flags = flags | SocketFlags::CLOEXEC;
     match enough(|| accept_with(socket, flags)) {
         Ok(guest) => return Some(guest),
         Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {}
