@@ -1,6 +1,7 @@
 //! Memory of segments: files without a name, of a size that nobody can change, whose pages exist from the beginning.
 #![allow(unsafe_code)] // Mappings, and copies between them.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ptr;
 
 use rustix::fd::{AsFd, OwnedFd};
@@ -40,13 +41,41 @@ fn available() -> Option<usize> {
     line.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(1024)
 }
 
+/// `size` in whole pages. NOSPC if the system has not so much memory left.
+pub fn room(size: usize) -> Result<usize> {
+    let length = in_pages(size).ok_or(Error::NoSpc)?;
+    if length > LARGE && available().is_some_and(|free| length > free) { Err(Error::NoSpc) } else { Ok(length) }
+}
+
+/// What is a value if all of its bytes are 0.
+///
+/// # Safety
+/// It is.
+pub unsafe trait Zero: Copy {}
+// SAFETY: all bytes are numbers.
+unsafe impl Zero for u8 {}
+// SAFETY: the same.
+unsafe impl Zero for u64 {}
+
+/// So many zeros, whose pages the system makes when they are used. NOSPC if there is no room, where `vec!` would end the program.
+pub fn zeros<T: Zero>(count: usize) -> Result<Vec<T>> {
+    let layout = Layout::array::<T>(count).map_err(|_| Error::NoSpc)?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: not empty.
+    let base = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if base.is_null() {
+        return Err(Error::NoSpc);
+    }
+    // SAFETY: from the allocator, with room for so many, all of them values.
+    Ok(unsafe { Vec::from_raw_parts(base, count, count) })
+}
+
 impl Memory {
     /// Memory of zeros for `size` bytes.
     pub fn new(size: usize) -> Result<Memory> {
-        let length = in_pages(size).ok_or(Error::NoSpc)?;
-        if length > LARGE && available().is_some_and(|free| length > free) {
-            return Err(Error::NoSpc);
-        }
+        let length = room(size)?;
         let fd = enough(|| memfd_create(c"sisci", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING))?;
         ftruncate(&fd, length as u64).map_err(|_| Error::NoSpc)?;
         if length > 0 {
@@ -159,6 +188,11 @@ mod tests {
     fn two_maps_of_one_memory_show_the_same_bytes() {
         let memory = Memory::new(5000).unwrap();
         assert_eq!(memory.length, in_pages(5000).unwrap());
+        for size in [1 << 50, 1 << 62, usize::MAX] {
+            assert_eq!(room(size).err(), Some(Error::NoSpc));
+        }
+        assert_eq!(zeros::<u64>(usize::MAX / 16).err(), Some(Error::NoSpc));
+        assert_eq!(zeros::<u8>(3), Ok(vec![0; 3]));
         let (one, two) = (
             memory.map(0, memory.length, ptr::null_mut(), false).unwrap(),
             memory.map(0, memory.length, ptr::null_mut(), true).unwrap(),

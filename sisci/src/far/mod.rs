@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::card::{self, Card, now, wait_until};
 use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
-use crate::memory::{Mapping, Memory, page};
+use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
 use crate::net::Line;
 use crate::net::say::MOST;
@@ -122,7 +122,7 @@ impl Shadow {
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
         let memory = Memory::new(size)?;
         let own = memory.map(0, memory.length, ptr::null_mut(), false)?;
-        let twin = vec![0; memory.length / WORD];
+        let twin = zeros(memory.length / WORD)?;
         Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
     }
 

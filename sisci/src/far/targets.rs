@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use super::piece::{WORD, Word, piece, store};
 use crate::error::{Error, Result};
 use crate::hosts::Place;
-use crate::memory::{Mapping, in_pages};
+use crate::memory::{Mapping, room, zeros};
 use crate::net::say::{MOST, PIECES, Say};
 use crate::net::{Line, order};
 
@@ -64,10 +64,10 @@ impl Targets {
         Targets { lines: RwLock::new(vec![line]), ..Targets::default() }
     }
 
-    /// A group of `size` bytes, which nobody is known of yet.
-    pub fn group(size: usize) -> Targets {
-        let marks = vec![0; in_pages(size).unwrap_or(0) / WORD];
-        Targets { mine: Some(Mutex::new(marks)), ..Targets::default() }
+    /// A group of `size` bytes, which nobody is known of yet. A peer says the size: NOSPC if there is not so much memory.
+    pub fn group(size: usize) -> Result<Targets> {
+        let marks = zeros(room(size)? / WORD)?;
+        Ok(Targets { mine: Some(Mutex::new(marks)), ..Targets::default() })
     }
 
     /// Whether stores go to that host.
@@ -202,6 +202,11 @@ impl Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_larger_than_memory_is_refused() {
+        assert_eq!(Targets::group(1 << 62).err(), Some(Error::NoSpc));
+    }
 
     #[test]
     fn bytes_of_words_are_marked() {

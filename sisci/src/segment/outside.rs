@@ -12,7 +12,7 @@ use super::remote::{RemoteSegment, Way};
 use crate::config::{self, GROUP};
 use crate::error::{Error, Result};
 use crate::far::{self, Targets};
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::name::{Deadline, What};
 use crate::net::{self, Line};
 use crate::{state, worker};
@@ -44,24 +44,34 @@ pub fn reach_near(segment: &RemoteSegment, memory: &Memory) -> Result {
 
 /// The shadow of a group; what is connected must have told its size.
 fn prepared(segment: &RemoteSegment) -> Result<Option<&Arc<far::Shadow>>> {
-    segment.reach(Targets::group);
+    if segment.targets().is_none() {
+        let targets = Targets::group(segment.body.size())?;
+        segment.reach(|| targets);
+    }
     segment.shadow()
 }
 
 /// Connects to a member on another host.
 fn connect(segment: &Arc<RemoteSegment>, place: net::Far, node: u32, until: Deadline) -> Result {
     let (line, answer) = net::connect(place, (node, What::Member, segment.id), segment.own_node()?, until)?;
-    let size = usize::try_from(answer.size).map_err(|_| Error::NoSpc)?;
+    // The owner knows at once that the connection is not used.
+    join(segment, &line, answer.size, node).inspect_err(|_| line.close())?;
+    adopt(segment, &line)
+}
+
+/// Takes a connection to a member whose memory has so many bytes.
+fn join(segment: &Arc<RemoteSegment>, line: &Arc<Line>, size: u64, node: u32) -> Result {
+    let size = usize::try_from(size).map_err(|_| Error::NoSpc)?;
+    // A size that this host has no memory for is not kept: other members may tell another one.
+    memory::room(size)?;
     if segment.body.size() == 0 {
         segment.body.set_size(size);
     }
     if segment.body.size() != size {
         state::say(|| format!("group {}: {size} bytes at node {node}, here {}", segment.id, segment.body.size()));
-        line.close();
         return Err(Error::SizeAlignment);
     }
-    segment.add(Way::Far(line.clone()), node)?;
-    adopt(segment, &line)
+    segment.add(Way::Far(line.clone()), node)
 }
 
 /// What is stored goes to this connection, too, if its host has no other yet.

@@ -250,12 +250,12 @@ impl RemoteSegment {
         unsafe { self.targets.get().ok_or(Error::SegmentNotConnected)?.read(at, to, size) }
     }
 
-    /// It is on other hosts: `make` says where, of its size.
-    pub fn reach(&self, make: impl FnOnce(usize) -> Targets) {
+    /// It is on other hosts: `make` says where.
+    pub fn reach(&self, make: impl FnOnce() -> Targets) {
         self.targets.get_or_init(|| {
             far::set_on();
             state::care_for(state::FAR);
-            Arc::new(make(self.body.size()))
+            Arc::new(make())
         });
     }
 
@@ -284,7 +284,7 @@ impl RemoteSegment {
         let own = state::node_of(self.adapter)?;
         let (line, answer) = net::connect(place, (node, what, self.id), own, until)?;
         self.body.set_size(usize::try_from(answer.size).map_err(|_| Error::NoSpc)?);
-        self.reach(|_| Targets::owner(line.clone()));
+        self.reach(|| Targets::owner(line.clone()));
         self.add(Way::Far(line), node)
     }
 
@@ -342,6 +342,14 @@ impl RemoteSegment {
             }
         }
         outside::look(self, until).or(result)
+    }
+}
+
+impl Drop for RemoteSegment {
+    /// A segment that could not be connected wholly may have connections: the service has them as well, so they would stay, and the owner would
+    /// be busy.
+    fn drop(&mut self) {
+        std::mem::take(&mut self.ends.get_mut().connected).iter().for_each(|end| end.close());
     }
 }
 
