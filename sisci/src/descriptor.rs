@@ -69,3 +69,12 @@ impl Drop for Owned {
         self.release();
     }
 }
+
+#[cfg(test)]
+impl Owned {
+    /// A resource of a descriptor that the program does not know.
+    pub fn alone(kind: Kind) -> Owned {
+        let owner = Arc::new(Descriptor { counts: [const { AtomicUsize::new(1) }; handle::KINDS] });
+        Owned { descriptor: 0, owner, kind, released: AtomicBool::new(false) }
+    }
+}

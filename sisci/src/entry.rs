@@ -290,6 +290,31 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "takes all descriptors: the test below runs it in a process of its own"]
+    fn takes_all_descriptors() {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let hosts = host();
+        let _entry = open(hosts).unwrap();
+        setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
+        let mut all: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+        all.pop();
+        let mut stranger = call(hosts);
+        stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        // It ends, with or without a word; the error would be that nobody has taken it.
+        let waits = stranger.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(!waits, "the caller is in nobody's hands");
+    }
+
+    #[test]
+    fn without_descriptors_a_caller_is_sent_away() {
+        let own = std::env::current_exe().unwrap();
+        let name = "entry::tests::takes_all_descriptors";
+        let output = std::process::Command::new(own).args(["--ignored", "--exact", name]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
+
+    #[test]
     fn who_comes_while_another_goes_gets_the_port() {
         let hosts = host();
         std::thread::scope(|scope| {

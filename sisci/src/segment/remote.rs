@@ -449,3 +449,33 @@ pub fn disconnect(handle: Handle) -> Result {
     segment.events.close();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
+
+    use super::*;
+    use crate::name::wait_readable;
+
+    #[test]
+    fn a_segment_that_was_not_connected_wholly_leaves_no_connection() {
+        let segment = Arc::new(RemoteSegment {
+            owned: Owned::alone(Kind::RemoteSegment),
+            place: 0,
+            id: 1,
+            node: 8,
+            adapter: 0,
+            body: Body::default(),
+            shadow: OnceLock::new(),
+            targets: OnceLock::new(),
+            ends: Mutex::default(),
+            events: Events::new(None),
+        });
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (own, owner) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        segment.add(Way::Near(own), 8).unwrap();
+        drop(segment);
+        wait_readable(&owner, deadline(5000)).unwrap();
+        assert_eq!(recv(&owner, &mut [0; 8], RecvFlags::empty()).map(|(count, _)| count), Ok(0));
+    }
+}
