@@ -241,7 +241,7 @@ mod tests {
         use crate::net::with_owner;
         use rustix::net::{RecvFlags, SendFlags, recv, send};
         let [(gone, _), (left, owner)] = [(); 2].map(|()| with_owner());
-        let group = Targets { lines: RwLock::new(vec![gone.clone(), left]), ..Targets::group(WORD) };
+        let group = Targets { lines: RwLock::new(vec![gone.clone(), left]), ..Targets::group(WORD).unwrap() };
         gone.close();
         let owner = std::thread::spawn(move || {
             let (mut inbox, mut answer) = (Inbox::default(), Vec::new());
