@@ -4,8 +4,8 @@
 #   ./install.sh --prefix DIR              copies bin, include, lib and share to DIR; DIR may hold other things
 #   ./install.sh --prefix DIR --uninstall
 #
-# The directory also works where it was unpacked. Only the make fragments name a prefix, systemd's unit of gasnet-sci agent and the
-# modulefile; for the first say make GASNET_PREFIX=DIRECTORY.
+# The directory also works where it was unpacked. Three kinds of files name the prefix: make fragments,
+# systemd's unit of gasnet-sci agent, and the modulefile. For the first say make GASNET_PREFIX=DIRECTORY.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 1; }

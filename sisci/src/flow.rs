@@ -137,6 +137,12 @@ impl Transfer {
         })
     }
 
+    /// Whether all its bytes have arrived where they go, as far as another host has told. `of_maps`: what was stored to maps leaves first.
+    fn has_settled(&self, of_maps: bool) -> bool {
+        let targets = self.remote().and_then(RemoteSegment::targets);
+        (!of_maps || far::flush(Until::Acknowledged)) && targets.is_none_or(|targets| targets.settle())
+    }
+
     /// Whether it is between maps, which may be far.
     fn is_of_maps(&self) -> bool {
         self.uses.iter().any(|held| matches!(held.0, Held::Map(_)))
@@ -234,15 +240,13 @@ impl Flow {
                     done += size;
                 }
             }
-            if is_far {
-                far::flush(Until::Acknowledged);
-            }
             // Done means that the bytes are there. A peer that is stopped is waited for, as long as it is not lost.
-            while far::is_on()
-                && transfer.remote().and_then(RemoteSegment::targets).is_some_and(|targets| !targets.settle())
-            {
-                if self.is_aborted.load(Ordering::Relaxed) || !transfer.is_there() {
-                    break;
+            while far::is_on() && !transfer.has_settled(is_far) {
+                if self.is_aborted.load(Ordering::Relaxed) {
+                    return Error::Cancelled;
+                }
+                if !transfer.is_there() {
+                    return Error::TransferFailed;
                 }
             }
             if !transfer.is_there() {
@@ -316,7 +320,7 @@ impl Flow {
         Ok(if ending.0 == before { self.state() } else { ending.1 })
     }
 
-    /// Ends what runs. When this returns no byte is written any more.
+    /// Ends what runs. When this returns this process writes no byte any more; what another host was sent may still come there.
     pub fn abort(&self) -> Result {
         if self.state() != State::Posted {
             return Err(Error::IllegalOperation);

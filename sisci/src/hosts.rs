@@ -46,7 +46,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Reads lines `id host[:port] [name]`, or Dolphin's, of which HOSTNAME and ADAPTER lines are read; the error is a line that cannot be read.
+    /// Parses lines `id host[:port] [name]`, or Dolphin's file, of which HOSTNAME and ADAPTER count. The error is the line that is neither.
     pub fn parse(text: &str, is_node: impl Fn(u32) -> bool) -> Result<Nodes, String> {
         let mut found = Nodes::default();
         let mut host = String::new();

@@ -34,7 +34,7 @@ pub struct Flood {
     batch: AtomicU32,
     /// Batches until no pauses, or the most, are tried anew.
     rest: AtomicU32,
-    /// Whether senders have cores of their own. A sender that waits for this core sends nothing while it pauses.
+    /// Whether senders have cores of their own. Otherwise a sender may wait for the core on which this node would pause.
     apart: bool,
 }
 

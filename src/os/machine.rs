@@ -6,7 +6,7 @@
 //! ```text
 //! bits 0..44 version of the layout | 44..48 size of a page, as power of two above 4 KiB | 48..63 number of the ELF machine | 63 big-endian
 //! ```
-//! Must not know: what a layout is, who compares.
+//! Must not know: what the version of a layout means, who compares.
 
 #![allow(unsafe_code)] // system calls
 
@@ -38,6 +38,7 @@ pub fn page_size() -> usize {
 
 /// `version` of a layout, below 2^44, and this kind of machine.
 pub fn layout(version: u64) -> u64 {
+    debug_assert!(version < 1 << PAGES);
     let big = if cfg!(target_endian = "big") { BIG_ENDIAN } else { 0 };
     let pages = u64::from(page_size().trailing_zeros().saturating_sub(12)) & 15;
     version | pages << PAGES | OWN << MACHINE | big
@@ -54,10 +55,12 @@ pub enum Unlike {
 
 /// `None`: nothing.
 pub fn unlike(theirs: u64, own: u64) -> Option<Unlike> {
-    match theirs >> PAGES == own >> PAGES {
-        _ if theirs == own => None,
-        true => Some(Unlike::Version),
-        false => Some(Unlike::Machine(name(theirs), name(own))),
+    if theirs == own {
+        None
+    } else if theirs >> PAGES == own >> PAGES {
+        Some(Unlike::Version)
+    } else {
+        Some(Unlike::Machine(name(theirs), name(own)))
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Hello {
     pub channel: u32,
     /// Version of the hand-off and of the job's memory.
     pub handoff: u32,
-    /// Version of the layout of regions.
+    /// Version of the layout of regions, and the kind of machine (`os::machine`).
     pub layout: u64,
     /// Version of the library.
     pub library: String,

@@ -105,7 +105,7 @@ fn doctor() -> Command {
     Command::new("doctor")
         .about("Looks at this host and this shell, and says what would stop a job or slow it down, and how to mend it")
         .after_help(
-            "It changes nothing. Exit status 1: something would stop a job. What it looks at, info shows as well.",
+            "It changes nothing. Exit status 1: something would stop a job. Most of what it looks at, info shows as well.",
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object"))
 }

@@ -1,6 +1,6 @@
 //! `gasnet-sci doctor`: what on this host would stop a job, slow it down or surprise its user, in plain words, and how to mend it.
 //!
-//! It looks first ([`facts`]), at what `gasnet-sci info` reports as well, and judges then ([`checks`]). It changes nothing.
+//! It looks first ([`facts`]): at what `gasnet-sci info` reports, and at more. Then it judges ([`checks`]). It changes nothing.
 
 mod checks;
 mod facts;
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
-    /// A job, or a job of several hosts, would not start.
+    /// A job, or this host's part of a job of several hosts, would not start.
     Stops,
     /// A job would run slower than this host could.
     Slows,

@@ -84,7 +84,7 @@ pub enum Until {
 
 /// All shadows of this process, and whether the thread runs.
 static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
-/// Whether segments are far, for calls whose cost counts: in timing mode all are, else those of other hosts, from the first on.
+/// Whether a segment may be far, for calls whose cost counts. In timing mode that is so from the start, else from the first segment of another host on.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Segments are far from now on.
@@ -151,7 +151,7 @@ impl Shadow {
         self.state.lock().views.retain(|view| view.base != map.base as usize);
     }
 
-    /// What is stored goes to this connection, too, unless it goes to its host already; first what was stored until now.
+    /// From now on stores go to this connection, too, unless another one to its host has them. What was stored until now goes to the others first.
     pub fn add_line(&self, line: &Arc<Line>) {
         let mut state = self.state.lock();
         self.send(&mut state, 0.0);

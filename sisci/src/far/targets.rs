@@ -64,7 +64,7 @@ impl Targets {
         Targets { lines: RwLock::new(vec![line]), ..Targets::default() }
     }
 
-    /// A group of `size` bytes, which nobody is known of yet. A peer says the size: NOSPC if there is not so much memory.
+    /// A group of `size` bytes without known members. A peer told the size: NOSPC if this host has not so much memory.
     pub fn group(size: usize) -> Result<Targets> {
         let marks = zeros(room(size)? / WORD)?;
         Ok(Targets { mine: Some(Mutex::new(marks)), ..Targets::default() })
@@ -123,7 +123,7 @@ impl Targets {
         self.lines.read().iter().all(|line| line.has_room())
     }
 
-    /// Sends words that the program has stored. A target that has ended is noticed by who looks at it.
+    /// Sends words that the program has stored. Targets that have ended are passed over: the service tells of them.
     pub fn words(&self, words: &[Word]) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();

@@ -81,9 +81,10 @@ struct Sent {
 
 static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
 
-/// Something will be sent on these connections: what went out on others before has arrived, or will not before the other side is woken.
+/// Before something is sent on these connections: waits until what was sent on all others has arrived, as long as their peers answer.
 ///
-/// Nothing is locked while this waits, so other threads send meanwhile: who had a frame since then stays listed. Who did not answer goes off the list.
+/// Nothing is locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays listed. One that did not
+/// answer in time does not, so that later sends do not wait for it again.
 pub fn order(lines: &[Arc<Line>]) {
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
     let others: Vec<(Weak<Line>, u64)> =
@@ -385,7 +386,7 @@ impl Line {
         self.end().is_none()
     }
 
-    /// Ends it. Returns when the owner knows that, unless that is stopped: what was sent has arrived then, and the owner is no longer busy.
+    /// Ends it, and waits up to `FAREWELL` for the owner's end of it. When that has come, all that was sent has arrived, and the owner is no longer busy.
     pub fn close(&self) {
         let _ = self.end.set(End::Gone);
         if shutdown(&self.socket, Shutdown::Write).is_ok() {

@@ -24,11 +24,11 @@ use crate::error::{Error, Result};
 use crate::hosts::{Hosts, Place};
 use crate::name::{Deadline, What};
 
-/// A call whose time is shorter than `SHORT` waits for an answer so long all the same, as on one host.
+/// A call that may take less than `SHORT` waits so long for an answer all the same, as on one host.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Times from here on are kept.
 const SHORT: Duration = Duration::from_millis(100);
-/// Until when it waits that has no deadline.
+/// Stands for "no deadline".
 const LONG: Duration = Duration::from_secs(365 * 86_400);
 
 /// Another host, and what all of them know.

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::hosts::Secret;
 use crate::name::{Deadline, rest, wait_readable};
 
-/// The protocol and its version. It is sent in this processor's order of bytes, since what follows is too: hosts of different orders refuse each other.
+/// The protocol and its version. It is sent in this processor's order of bytes, since the bytes of programs go as they are: hosts of different orders refuse each other.
 const MAGIC: u64 = u64::from_le_bytes(*b"SISCINT1");
 /// Bytes of a random number, and of a proof.
 const BYTES: usize = 32;

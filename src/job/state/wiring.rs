@@ -225,7 +225,7 @@ pub(super) fn places(memory: &JobMemory, config: &Config, everything: bool) -> P
 /// The key under which a node puts its [`InitCard`].
 pub(super) const CARD: Key = Key::new("card");
 
-/// What each node tells all others in `gasnet_init`, in words: the client's configuration, the version of the layout, its slots and ring
+/// What each node tells all others in `gasnet_init`, in words: the client's configuration, the version of the layout and the kind of machine, its slots and ring
 /// bytes, the largest segment that it could have, and a word for the memory that it comes out of ([`rooms`]). `Job::init` puts it; every
 /// node reads those of all nodes, refuses a job whose nodes differ ([`check_agreement`]), and takes the size of the largest segment that
 /// all can have. The lowest bit of the segment's word says whether the node commits its memory (GASNET_SCI_RESERVE), which a script between

@@ -1,10 +1,10 @@
-//! What the doctor makes of the facts. Each check looks at one thing and says nothing if it is well.
+//! What the doctor makes of the facts. Each check looks at one matter and says nothing if it is well.
 
 use super::facts::Facts;
 use super::{Finding, Weight};
 use gasnet_sci::job::limits::size;
 
-/// All checks, in the order in which their findings are told.
+/// All checks. Findings of one weight are told in this order.
 pub const ALL: [fn(&Facts) -> Vec<Finding>; 19] = [
     settings, memory_files, launcher, several_installations, other_library, network, agents, slurm, processors, busy,
     slow_clock_rate, time, memory, processes, resource_limits, overcommit, kernel_copies, fences, tune_file,
@@ -350,5 +350,5 @@ fn tune_file(facts: &Facts) -> Vec<Finding> {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
+#[path = "tests.rs"] // beside this file, not in a folder of its own
 mod tests;

@@ -29,7 +29,7 @@ pub struct Facts {
     pub shadowing: Vec<PathBuf>,
     /// LD_PRELOAD.
     pub preloaded: String,
-    /// Processes that want to run, over the last minute, without this one.
+    /// Processes that wanted to run, on average over the last minute.
     pub load: f64,
     /// How the processor's clock is chosen, and by which driver.
     pub governor: String,
@@ -83,11 +83,15 @@ impl Facts {
     }
 }
 
-/// The library's files in LD_LIBRARY_PATH that are others than the one installed with this command.
+/// The library's files in LD_LIBRARY_PATH that do not lie in a directory of libraries of this command's installation.
 fn shadowing(here: Option<&Path>) -> Vec<PathBuf> {
-    let own = here.and_then(|file| fs::canonicalize(file.parent()?.join("../lib").join(LIBRARY)).ok());
+    let prefix = here.and_then(|file| file.parent()?.parent());
+    let is_own = |file: &Path| {
+        let rest = prefix.and_then(|prefix| file.strip_prefix(prefix).ok());
+        rest.is_some_and(|rest| rest.to_string_lossy().starts_with("lib"))
+    };
     let found = list("LD_LIBRARY_PATH").into_iter().filter_map(|at| fs::canonicalize(at.join(LIBRARY)).ok());
-    found.filter(|file| Some(file) != own.as_ref()).collect()
+    found.filter(|file| !is_own(file)).collect()
 }
 
 fn is_runnable(file: &Path) -> bool {

@@ -17,7 +17,7 @@ class GasnetSci(Package):
 
     license("BSD-3-Clause")
 
-    # `ci/package` prints the sum; it differs from commit to commit.
+    # `ci/package` writes the sum into SHA256SUMS; it differs from commit to commit.
     version("0.3.0")
 
     variant("timed", default=True, description="The library for timing mode, too, which imitates cards for SCI")
