@@ -53,11 +53,11 @@ pub enum Unlike {
     Version,
 }
 
-/// `None`: nothing.
+/// `None`: nothing. Versions before 0.3 did not say what machine they run on: of them it is the version that differs.
 pub fn unlike(theirs: u64, own: u64) -> Option<Unlike> {
     if theirs == own {
         None
-    } else if theirs >> PAGES == own >> PAGES {
+    } else if theirs >> PAGES == own >> PAGES || theirs >> PAGES == 0 {
         Some(Unlike::Version)
     } else {
         Some(Unlike::Machine(name(theirs), name(own)))
@@ -82,7 +82,7 @@ mod tests {
         let own = layout(7);
         assert_eq!(own & ((1 << PAGES) - 1), 7);
         assert_eq!(unlike(own, own), None);
-        assert_eq!(unlike(own + 1, own), Some(Unlike::Version));
+        assert_eq!([own + 1, 7, 8].map(|other| unlike(other, own)), [const { Some(Unlike::Version) }; 3]);
         let (arm, x86) = (9 | 4 << PAGES | 183 << MACHINE, 9 | 62 << MACHINE);
         let differ = Unlike::Machine("AArch64, pages of 64 KiB".into(), "x86-64, pages of 4 KiB".into());
         assert_eq!(unlike(arm, x86), Some(differ));
