@@ -54,7 +54,7 @@ pub const LINKS: SegmentId = SegmentId(6);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused. The size of a slot is part of
 /// it. Raise the number for any other change.
-pub const LAYOUT_VERSION: u64 = 0x5C1_0003 << 16 | SLOT as u64;
+const LAYOUT_VERSION: u64 = 0x5C1_0003 << 16 | SLOT as u64;
 
 /// What a node says of its layout, and of its kind of machine: nodes of a job say the same.
 pub fn layout_version() -> u64 {

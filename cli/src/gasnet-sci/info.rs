@@ -37,7 +37,7 @@ pub fn report(nodes: Option<u32>) -> Report {
             pointer_bits: usize::BITS,
             page_bytes: limits::PAGE,
             job_layout: gasnet_sci::supervise::header::VERSION,
-            region_layout: region::LAYOUT_VERSION,
+            region_layout: region::layout_version(),
         },
         limits: Limits {
             max_nodes: 65535,

@@ -82,7 +82,7 @@ pub struct Configuration {
     pub page_bytes: u64,
     /// Version of the memory layout that launcher and library must agree on.
     pub job_layout: u32,
-    /// Version of the regions' layout that all nodes must agree on.
+    /// Version of the regions' layout, and the kind of machine, which all nodes must agree on.
     pub region_layout: u64,
 }
 
