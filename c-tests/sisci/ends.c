@@ -157,6 +157,24 @@ static void stopped_owner(void *arg) {
   while (atomic_load(words + 2) != 2) pause_ms(1);
 }
 
+/* DMA to a stopped owner. On this host the bytes are there at once. On another host it is not done before they are, and it can be aborted. */
+static void dma_to_stopped(sci_desc_t sd, sci_remote_segment_t r) {
+  sci_local_segment_t s = offered(sd, 81, 4096, 0);
+  sci_dma_queue_t q;
+  EXPECT(OK, SCICreateDMAQueue(sd, &q, 0, 1, 0, &e));
+  EXPECT(OK, SCIStartDmaTransfer(q, s, r, 8, 8, 8, NULL, NULL, 0, &e));
+  if (hosts_dir[0] == 0) {
+    CHECK(SCIWaitForDMAQueue(q, SCI_INFINITE_TIMEOUT, 0, &e) == SCI_DMAQUEUE_DONE);
+  } else {
+    pause_ms(50);
+    CHECK(SCIDMAQueueState(q) == SCI_DMAQUEUE_POSTED);
+    EXPECT(OK, SCIAbortDMAQueue(q, 0, &e));
+    CHECK(SCIDMAQueueState(q) == SCI_DMAQUEUE_ABORTED);
+  }
+  EXPECT(OK, SCIRemoveDMAQueue(q, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(s, 0, &e));
+}
+
 /* A stopped owner is not dead: its memory works, connecting takes its time. */
 static void stopped(void) {
   pid_t owner = node(8, stopped_owner, NULL);
@@ -177,6 +195,7 @@ static void stopped(void) {
   if (since > 550e3) fprintf(stderr, "a connect with 500 ms took %.0f ms\n", since / 1e3);
   p[1] = 3;
   EXPECT(TIMEOUT, SCIWaitForRemoteSegmentEvent(r, &e, 10, 0, &e));
+  dma_to_stopped(sd, r);
   kill(owner, SIGCONT);
   more = connected(sd, 8, 80, 0);
   EXPECT(OK, SCIDisconnectSegment(more, 0, &e));

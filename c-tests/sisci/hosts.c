@@ -57,21 +57,7 @@ static void peer_of_stores(void *arg) {
   EXPECT(OK, SCICreateMapSequence(map, &q, 0, &e));
   for (k = 0; k < TURNS; k++) {
     unsigned at, size;
-    for (i = 0; i < k % 7; i++) {
-      unsigned long long value;
-      seed = seed * 1103515245 + 12345;
-      size = 1u << (seed >> 16 & 3);
-      seed = seed * 1103515245 + 12345;
-      at = (seed >> 8) % (BYTES / size) * size;
-      value = seed * 0x9e3779b97f4a7c15ull;
-      switch (size) {
-        case 1: *(volatile uint8_t *)(out + at) = (uint8_t)value; break;
-        case 2: *(volatile uint16_t *)(out + at) = (uint16_t)value; break;
-        case 4: *(volatile uint32_t *)(out + at) = (uint32_t)value; break;
-        default: *(volatile uint64_t *)(out + at) = value;
-      }
-      memcpy(expected + at, &value, size);
-    }
+    for (i = 0; i < k % 7; i++) random_store(&seed, out, expected, BYTES);
     at = (seed >> 4) % (BYTES / 2), size = (seed >> 9) % (k % 50 == 0 ? BYTES / 2 : 300) + 1;
     for (i = 0; i < size; i++) expected[at + i] = (unsigned char)(seed + i * k);
     switch (k % 5) {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -53,6 +54,25 @@ static inline double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* A store of 1, 2, 4 or 8 bytes somewhere in `bytes` of `out`, and the same in `expected`. */
+static inline void random_store(unsigned *seed, volatile void *out, void *expected, unsigned bytes) {
+  unsigned size, at;
+  unsigned long long value;
+  volatile char *place = (volatile char *)out;
+  *seed = *seed * 1103515245 + 12345;
+  size = 1u << (*seed >> 16 & 3);
+  *seed = *seed * 1103515245 + 12345;
+  at = (*seed >> 8) % (bytes / size) * size;
+  value = *seed * 0x9e3779b97f4a7c15ull;
+  switch (size) {
+    case 1: *(volatile uint8_t *)(place + at) = (uint8_t)value; break;
+    case 2: *(volatile uint16_t *)(place + at) = (uint16_t)value; break;
+    case 4: *(volatile uint32_t *)(place + at) = (uint32_t)value; break;
+    default: *(volatile uint64_t *)(place + at) = value;
+  }
+  memcpy((char *)expected + at, &value, size);
 }
 
 static inline void pause_ms(int ms) {
@@ -124,6 +144,7 @@ static inline pid_t node(unsigned id, void (*work)(void *), void *arg) {
   pid = fork();
   if (pid < 0) FAIL("fork: %s", strerror(errno));
   if (pid > 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no node behind, also none that is stopped */
   alarm(300);
   be(id);
   work(arg);

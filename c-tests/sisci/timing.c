@@ -91,22 +91,7 @@ static void stores(void *arg) {
   unsigned seed = 1, i, k;
   (void)arg;
   for (k = 0; k < 2000; k++) {
-    for (i = 0; i < k % 7; i++) {
-      unsigned size, at;
-      unsigned long long value;
-      seed = seed * 1103515245 + 12345;
-      size = 1u << (seed >> 16 & 3);
-      seed = seed * 1103515245 + 12345;
-      at = (seed >> 8) % (BYTES / size) * size;
-      value = seed * 0x9e3779b97f4a7c15ull;
-      switch (size) {
-        case 1: *(volatile uint8_t *)(out + at) = (uint8_t)value; break;
-        case 2: *(volatile uint16_t *)(out + at) = (uint16_t)value; break;
-        case 4: *(volatile uint32_t *)(out + at) = (uint32_t)value; break;
-        default: *(volatile uint64_t *)(out + at) = value;
-      }
-      memcpy(expected + at, &value, size);
-    }
+    for (i = 0; i < k % 7; i++) random_store(&seed, out, expected, BYTES);
     switch (k % 4) {
       case 0: SCIFlush(NULL, 0); break;
       case 1: SCIStoreBarrier(NULL, 0); break;

@@ -179,7 +179,7 @@ impl Agent {
             }
             (Say::Trigger, Target::Page(page)) if interrupt::trigger_page(page) => Ok(()),
             (Say::Data, Target::Socket) if body.len() <= message::MOST => loop {
-                // The caller waits for room by what TCP holds of its words.
+                // While the owner takes nothing, nothing more is read from the caller, so TCP makes it wait.
                 match message::put(&self.near, body) {
                     Err(Error::EwouldBlock) => {}
                     result => return result,

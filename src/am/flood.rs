@@ -24,7 +24,6 @@ const AGAIN: u32 = 64;
 pub const LOOKS_IN_VAIN: u32 = 16;
 
 /// See the head of this file.
-#[derive(Default)]
 pub struct Flood {
     /// 1: the last batch ended where the sender has not written yet, and no look has followed.
     caught_up: AtomicU32,
@@ -42,7 +41,8 @@ pub struct Flood {
 impl Flood {
     /// `apart`: every node of this host has a core of its own.
     pub fn new(apart: bool) -> Flood {
-        Flood { apart, ..Flood::default() }
+        let none = || AtomicU32::new(0);
+        Flood { caught_up: none(), pauses: none(), batch: none(), rest: none(), apart }
     }
 
     /// This node has run `requests` one behind the other, and has caught up with the sender. True if a wait is to pause before it looks on.
@@ -104,7 +104,7 @@ impl Flood {
 
     /// Nothing has come for a while: the next flood begins with short pauses.
     #[inline(always)]
-    pub fn is_over(&self) {
+    pub fn end(&self) {
         self.pauses.store(0, Ordering::Relaxed); // Relaxed, both: hints
         self.rest.store(0, Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ mod tests {
         assert!(flood.caught_up(12));
         flood.forget();
         assert_eq!((flood.is_ahead(), flood.take_pauses()), (false, 0));
-        flood.is_over();
+        flood.end();
         assert_eq!(pauses_after(&flood, 2), 1);
     }
 

@@ -290,7 +290,7 @@ impl<A: Adapter> Am<A> {
             _ => inbox.let_wait_look(self),
         });
         if next >= LOOKS_IN_VAIN {
-            self.watch.flood.is_over();
+            self.watch.flood.end();
         }
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         next

@@ -30,7 +30,8 @@ pub fn look() -> Host {
     }
 }
 
-fn line(file: &str) -> String {
+/// What stands in a short file of the kernel; nothing if it cannot be read.
+pub fn line(file: &str) -> String {
     fs::read_to_string(file).unwrap_or_default().trim().to_string()
 }
 

@@ -29,8 +29,8 @@ pub fn look(config: &Config) -> HostsReport {
     HostsReport {
         protected: protected(hosts.secure),
         network,
-        is_refused: why.ends_with("a job would not start"),
-        why,
+        is_refused: why.is_err(),
+        why: why.unwrap_or_else(|problem| format!("GASNET_SCI_NETWORK says so, BUT {problem}: a job would not start")),
         hardware,
         libfabric,
         interface: found.first().map(|interface| interface.name.clone()),
@@ -50,38 +50,33 @@ pub fn look(config: &Config) -> HostsReport {
     }
 }
 
-/// The network that GASNET_SCI_NETWORK means here, and why.
-fn choice(hosts: &Hosts, hardware: Option<&str>, libfabric: Option<&str>) -> (String, String) {
+/// The network that GASNET_SCI_NETWORK means here, and why. The error is why a job would not start with it.
+fn choice(hosts: &Hosts, hardware: Option<&str>, libfabric: Option<&str>) -> (String, Result<String, String>) {
+    const UNPROTECTED: &str = "IT CANNOT PROTECT (GASNET_SCI_SECURE)";
+    let wanted = || Ok("GASNET_SCI_NETWORK says so".into());
     let ofi = |provider: Option<&str>| provider.map_or("ofi".into(), |provider| format!("ofi:{provider}"));
     let is_auto = hosts.network == Network::Auto;
     match (hosts.transport(|| hardware.map(String::from)), libfabric) {
         (Transport::Tcp, _) if is_auto && hosts.secure == Secure::Yes => {
-            ("tcp".into(), "GASNET_SCI_SECURE wants it".into())
+            ("tcp".into(), Ok("GASNET_SCI_SECURE wants it".into()))
         }
-        (Transport::Tcp, _) if is_auto => ("tcp".into(), "there is no RDMA hardware".into()),
-        (Transport::Tcp, _) => ("tcp".into(), "GASNET_SCI_NETWORK says so".into()),
-        (Transport::Udp, _) => ("udp".into(), "GASNET_SCI_NETWORK says so".into()),
-        (Transport::Sisci, _) if hosts.secure == Secure::Yes => (
-            "sisci".into(),
-            "GASNET_SCI_NETWORK says so, BUT IT CANNOT PROTECT (GASNET_SCI_SECURE): a job would not start".into(),
-        ),
-        (Transport::Sisci, _) => match SisciLibrary::get(hosts.libsisci.as_deref()) {
-            Ok(library) => ("sisci".into(), format!("GASNET_SCI_NETWORK says so; {}", library.describe())),
-            Err(why) => ("sisci".into(), format!("GASNET_SCI_NETWORK says so, BUT {why}: a job would not start")),
-        },
-        (Transport::Ofi(provider), _) if hosts.secure == Secure::Yes => (
-            ofi(provider),
-            "GASNET_SCI_NETWORK says so, BUT IT CANNOT PROTECT (GASNET_SCI_SECURE): a job would not start".into(),
-        ),
-        (Transport::Ofi(provider), Some(_)) => (ofi(provider), "GASNET_SCI_NETWORK says so".into()),
-        (Transport::Ofi(provider), None) => {
-            (ofi(provider), "GASNET_SCI_NETWORK says so, BUT LIBFABRIC IS NOT FOUND: a job would not start".into())
+        (Transport::Tcp, _) if is_auto => ("tcp".into(), Ok("there is no RDMA hardware".into())),
+        (Transport::Tcp, _) => ("tcp".into(), wanted()),
+        (Transport::Udp, _) => ("udp".into(), wanted()),
+        (Transport::Sisci, _) if hosts.secure == Secure::Yes => ("sisci".into(), Err(UNPROTECTED.into())),
+        (Transport::Sisci, _) => {
+            let library = SisciLibrary::get(hosts.libsisci.as_deref());
+            let why = library.map(|library| format!("GASNET_SCI_NETWORK says so; {}", library.describe()));
+            ("sisci".into(), why.map_err(|problem| problem.to_string()))
         }
-        (Transport::OfiElseTcp(device), Some(_)) => ("ofi".into(), format!("there is {device}, and libfabric")),
-        (Transport::OfiElseTcp(device), None) => (
-            "tcp".into(),
-            format!("there is {device}, but no libfabric: install it (Debian: libfabric1) to use the device"),
-        ),
+        (Transport::Ofi(provider), _) if hosts.secure == Secure::Yes => (ofi(provider), Err(UNPROTECTED.into())),
+        (Transport::Ofi(provider), Some(_)) => (ofi(provider), wanted()),
+        (Transport::Ofi(provider), None) => (ofi(provider), Err("LIBFABRIC IS NOT FOUND".into())),
+        (Transport::OfiElseTcp(device), Some(_)) => ("ofi".into(), Ok(format!("there is {device}, and libfabric"))),
+        (Transport::OfiElseTcp(device), None) => {
+            let advice = "but no libfabric: install it (Debian: libfabric1) to use the device";
+            ("tcp".into(), Ok(format!("there is {device}, {advice}")))
+        }
     }
 }
 
@@ -139,18 +134,19 @@ mod tests {
         assert_eq!(of(Network::Auto, None, Some("lib")).0, "tcp");
         assert_eq!(of(Network::Auto, Some("device"), Some("lib")).0, "ofi");
         let (network, why) = of(Network::Auto, Some("RDMA device mlx5_0"), None);
+        let why = why.unwrap();
         assert!(network == "tcp" && why.contains("mlx5_0") && why.contains("install"), "{why}");
         assert_eq!(of(Network::Tcp, Some("device"), Some("lib")).0, "tcp");
         assert_eq!(of(Network::Ofi(Some("net".into())), None, Some("lib")).0, "ofi:net");
-        assert!(of(Network::Ofi(None), None, None).1.contains("NOT FOUND"));
+        assert!(of(Network::Ofi(None), None, None).1.unwrap_err().contains("NOT FOUND"));
         let nowhere =
             Hosts { network: Network::Sisci, libsisci: Some("/nowhere/libsisci.so".into()), ..Hosts::default() };
         let (network, why) = choice(&nowhere, None, None);
-        assert!(network == "sisci" && why.contains("/nowhere/libsisci.so") && why.contains("BUT"), "{why}");
+        assert!(network == "sisci" && why.unwrap_err().contains("/nowhere/libsisci.so"));
         let secure =
             |network| choice(&Hosts { network, secure: Secure::Yes, ..Hosts::default() }, Some("device"), Some("lib"));
         assert_eq!(secure(Network::Auto).0, "tcp");
-        assert!(secure(Network::Ofi(None)).1.contains("CANNOT PROTECT"));
+        assert!(secure(Network::Ofi(None)).1.unwrap_err().contains("CANNOT PROTECT"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A connection to the owner of something on another host, on the side of who connected.
 //!
 //! Threads of the program write to it and wait for what comes back; who waits reads for all. The service looks at it when nobody does, so that an end is
-//! noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, all that went
-//! out on another has arrived.
+//! noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, this waits until
+//! what went out on others has arrived, for three seconds at most ([`order`]).
 #![allow(unsafe_code)] // What is read goes to memory of the program's.
 
 use std::ptr;
@@ -27,7 +27,7 @@ use crate::name::{Deadline, rest, wait_readable};
 pub enum End {
     /// The other side has gone, or has withdrawn what was connected to.
     Gone,
-    /// The host gives no sign of life.
+    /// The host gives no sign of life, or a process there takes nothing or answers nothing for as long.
     Lost,
 }
 
@@ -188,7 +188,7 @@ impl Line {
         }
     }
 
-    /// Sends a frame that wakes somebody: all that went out before, also on other connections, has arrived when that happens.
+    /// Sends a frame that wakes somebody. What went out before, on other connections as well, has arrived by then (as far as `order` waits).
     pub fn trigger(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
         order(std::slice::from_ref(self));
         if self.is_there() { self.send(say, body, until) } else { Err(Error::TransferFailed) }
@@ -279,14 +279,20 @@ impl Line {
         }
     }
 
-    /// Takes what is there, without waiting.
-    fn receive(&self, back: &mut Inbox) -> Result {
+    /// Takes the bytes that are there, without waiting.
+    fn take(&self, back: &mut Inbox) -> Result {
         match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
             Ok((0, _)) => return Err(self.ended(None)),
             Ok((count, _)) => back.came(count),
-            Err(Errno::AGAIN) => return Ok(()),
+            Err(Errno::AGAIN) => {}
             Err(errno) => return Err(self.ended(Some(errno))),
         }
+        Ok(())
+    }
+
+    /// Takes what is there, without waiting.
+    fn receive(&self, back: &mut Inbox) -> Result {
+        self.take(back)?;
         // Nobody has asked for bytes.
         if self.next(back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
     }
@@ -361,12 +367,7 @@ impl Line {
             if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
                 return Err(self.ended(Some(Errno::TIMEDOUT)));
             }
-            match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
-                Ok((0, _)) => return Err(self.ended(None)),
-                Ok((count, _)) => back.came(count),
-                Err(Errno::AGAIN) => {}
-                Err(errno) => return Err(self.ended(Some(errno))),
-            }
+            self.take(&mut back)?;
         }
         Ok(())
     }
@@ -416,86 +417,4 @@ pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::net::UnixStream;
-    use std::{io::Write, thread};
-
-    /// The next words of a caller, with the size of their body; nothing at the end.
-    fn hear(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
-        loop {
-            if let Some((say, body)) = inbox.next().unwrap() {
-                return Some((say, body.len()));
-            }
-            match recv(owner, inbox.room(), RecvFlags::empty()).unwrap().0 {
-                0 => return None,
-                count => inbox.came(count),
-            }
-        }
-    }
-
-    /// What an owner says, as one that waits until all of it is taken. Whether it was.
-    fn tell(mut owner: &UnixStream, said: &Said, body: &[u8]) -> bool {
-        let mut bytes = Vec::new();
-        frame(said, body, &mut bytes).unwrap();
-        owner.write_all(&bytes).is_ok()
-    }
-
-    #[test]
-    fn a_trigger_waits_for_bytes_that_another_thread_had_yet_to_send() {
-        let [(data, owner), (other, _other), (waker, woken)] = [(); 3].map(|()| with_owner());
-        order(std::slice::from_ref(&data));
-        order(std::slice::from_ref(&other));
-        data.send(&Say::Copy(0), &[1], None).unwrap();
-        let trigger = thread::spawn(move || {
-            let triggered = waker.trigger(&Say::Trigger, &[], None);
-            drop(data);
-            triggered
-        });
-        let mut inbox = Inbox::default();
-        assert_eq!(hear(&owner, &mut inbox), Some((Say::Copy(0), 1)));
-        assert_eq!(hear(&owner, &mut inbox), Some((Say::Ask(1), 0)), "whether it has arrived");
-        assert_eq!(recv(&woken, &mut [0][..], RecvFlags::DONTWAIT).err(), Some(Errno::AGAIN), "not woken before");
-        assert!(tell(&owner, &Said::Done(1), &[]));
-        trigger.join().unwrap().unwrap();
-        assert_eq!(hear(&woken, &mut Inbox::default()), Some((Say::Trigger, 0)));
-    }
-
-    #[test]
-    fn one_thread_reads_while_another_sends() {
-        let (line, owner) = with_owner();
-        let owner = thread::spawn(move || {
-            let mut inbox = Inbox::default();
-            while let Some((say, _)) = hear(&owner, &mut inbox) {
-                assert!(match say {
-                    Say::Read { size, .. } => tell(&owner, &Said::Bytes, &vec![7; size as usize]),
-                    Say::Ask(number) => tell(&owner, &Said::Done(number), &[]),
-                    _ => true,
-                });
-            }
-        });
-        let mut to = vec![0; 64 * MOST];
-        thread::scope(|scope| {
-            let sender = scope.spawn(|| (0..512).try_for_each(|_| line.send(&Say::Copy(0), &[1; MOST], None)));
-            for _ in 0..8 {
-                // SAFETY: there is room.
-                unsafe { line.read(0, to.as_mut_ptr(), to.len()) }.unwrap();
-            }
-            sender.join().unwrap().unwrap();
-        });
-        assert!(to.iter().all(|&byte| byte == 7));
-        drop(line);
-        owner.join().unwrap();
-    }
-
-    #[test]
-    fn deadlines_are_kept() {
-        let (line, owner) = with_owner();
-        let sending = line.out.lock();
-        assert!(!line.settle(Some(Instant::now())));
-        drop(sending);
-        assert!(tell(&owner, &Said::Bytes, &[0; MOST]));
-        line.hear_out(Instant::now());
-        assert_eq!(recv(&line.socket, &mut [0][..], RecvFlags::DONTWAIT), Ok((1, 1)), "the time was over");
-    }
-}
+mod tests;

@@ -51,7 +51,7 @@ fn process() -> u64 {
     *PROCESS.get_or_init(|| getrandom::u64().unwrap_or_else(|_| std::process::id().into()) >> 16)
 }
 
-/// How a connection behaves: small pieces leave at once, and a host that is gone is noticed within `timeout`.
+/// How a connection behaves: small pieces leave at once, and a host that is gone is noticed within `timeout`, or within a few seconds if that is shorter.
 pub fn set_up(socket: &OwnedFd, timeout: Duration) -> rustix::io::Result<()> {
     sockopt::set_tcp_nodelay(socket, true)?;
     sockopt::set_tcp_user_timeout(socket, u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX))?;
@@ -93,7 +93,7 @@ fn dial(hosts: &Hosts, place: &Place, until: Instant) -> Result<OwnedFd> {
     Err(last)
 }
 
-/// Asks a host, as node `from`. A connection that was not asked for is closed at once, and leaves no trace in the system's tables.
+/// Asks a host, as node `from`. If the host refuses, the connection is reset, and leaves no trace in the system's tables.
 fn ask(hosts: &Hosts, place: &Place, want: Want, from: u32, until: Deadline) -> Result<(OwnedFd, Answer)> {
     let now = Instant::now();
     let until = until.map_or(now + LONG, |until| if until < now + SHORT { now + PATIENCE } else { until });

@@ -44,12 +44,7 @@ fn sum(secret: &Secret, side: &[u8], parts: &[&[u8]]) -> Result<Hmac<Sha256>> {
     Ok(sum)
 }
 
-/// What a broken connection means to who greets.
-fn gone(errno: Errno) -> Error {
-    if errno == Errno::AGAIN { Error::Timeout } else { Error::NoSuchSegment }
-}
-
-/// Reads so many bytes. NO_SUCH_SEGMENT if the other side ends before.
+/// Reads so many bytes. NO_SUCH_SEGMENT if the connection ends before.
 fn read(socket: &OwnedFd, mut bytes: &mut [u8], until: Deadline) -> Result {
     while !bytes.is_empty() {
         wait_readable(socket, until)?;
@@ -57,13 +52,13 @@ fn read(socket: &OwnedFd, mut bytes: &mut [u8], until: Deadline) -> Result {
             Ok((0, _)) => return Err(Error::NoSuchSegment),
             Ok((count, _)) => bytes = &mut bytes[count..],
             Err(Errno::AGAIN) => {}
-            Err(errno) => return Err(gone(errno)),
+            Err(_) => return Err(Error::NoSuchSegment),
         }
     }
     Ok(())
 }
 
-/// Writes all of them.
+/// Writes all of them. NO_SUCH_SEGMENT if the connection ends before.
 fn write(socket: &OwnedFd, mut bytes: &[u8], until: Deadline) -> Result {
     while !bytes.is_empty() {
         match retry_on_intr(|| send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
@@ -75,7 +70,7 @@ fn write(socket: &OwnedFd, mut bytes: &[u8], until: Deadline) -> Result {
                     Err(errno) => return Err(errno.into()),
                 }
             }
-            Err(errno) => return Err(gone(errno)),
+            Err(_) => return Err(Error::NoSuchSegment),
         }
     }
     Ok(())

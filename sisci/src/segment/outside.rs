@@ -17,7 +17,7 @@ use crate::name::{Deadline, What};
 use crate::net::{self, Line};
 use crate::{state, worker};
 
-/// How long a host may take to say which members it has, and a member to answer.
+/// How long a member may take to answer.
 const MEMBER: Duration = Duration::from_secs(1);
 /// Between two looks whether a host has got its first member.
 const NAP: Duration = Duration::from_millis(100);

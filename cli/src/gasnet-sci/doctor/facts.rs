@@ -1,5 +1,6 @@
 //! What the doctor looks at: the report of `gasnet-sci info`, and what else this host and this shell have.
 
+use crate::host::line;
 use crate::report::Report;
 use gasnet_sci::base::config::unknown_here;
 use gasnet_sci::os::sys;
@@ -49,13 +50,15 @@ impl Facts {
     pub fn gather() -> Facts {
         let report = crate::info::report(None);
         let path = list("PATH");
-        let find = |name: &str| path.iter().map(|directory| directory.join(name)).find(|file| is_runnable(file));
+        let find = |name: &str| {
+            path.iter().map(|directory| directory.join(name)).filter(|file| is_runnable(file)).collect::<Vec<_>>()
+        };
         let rsh = report.hosts.rsh.split_whitespace().next().unwrap_or_default().to_string();
-        let is_found = rsh == "standing" || rsh.is_empty() || rsh.contains('/') || find(&rsh).is_some();
+        let is_found = rsh == "standing" || rsh.is_empty() || rsh.contains('/') || !find(&rsh).is_empty();
         let here = std::env::current_exe().and_then(fs::canonicalize).ok();
         let beside = |name: &str| Some(here.as_ref()?.parent()?.join(name)).filter(|file| is_runnable(file));
         let mut launchers: Vec<PathBuf> = Vec::new();
-        for file in path.iter().map(|directory| directory.join("gasnetrun_sci")).filter(|file| is_runnable(file)) {
+        for file in find("gasnetrun_sci") {
             let file = fs::canonicalize(&file).unwrap_or(file);
             if !launchers.contains(&file) {
                 launchers.push(file);
@@ -68,7 +71,7 @@ impl Facts {
             launcher: beside("gasnetrun_sci"),
             launchers,
             no_rsh: (!is_found).then_some(rsh),
-            has_srun: find("srun").is_some(),
+            has_srun: !find("srun").is_empty(),
             shadowing: shadowing(here.as_deref()),
             preloaded: variable("LD_PRELOAD"),
             load: line("/proc/loadavg").split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0),
@@ -105,8 +108,4 @@ fn list(name: &str) -> Vec<PathBuf> {
 fn variable(name: &str) -> String {
     #[allow(clippy::disallowed_methods)] // paths of the user's shell, not settings of ours
     std::env::var_os(name).unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn line(file: &str) -> String {
-    fs::read_to_string(file).unwrap_or_default().trim().to_string()
 }

@@ -23,7 +23,7 @@ class GasnetSci(Package):
     variant("timed", default=True, description="The library for timing mode, too, which imitates cards for SCI")
     variant(
         "conduits",
-        values=disjoint_sets(("none",), ("smp", "udp", "mpi", "ibv", "ofi")).with_default("none"),
+        values=any_combination_of("smp", "udp", "mpi", "ibv", "ofi"),
         description="Install under the file names of these conduits, too, for clients that know a fixed list",
     )
 
