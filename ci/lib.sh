@@ -4,7 +4,7 @@
 # links against (lib, include, bin). CI_PROFILE: the profile of the library. It is release unless it says quick, which takes a
 # third of the time to build. A quick library has a stage and C programs of its own. CI_TIMED_PROFILE: the profile of the library for
 # timing mode, if it is another. CI_ARCH: the architecture to build for, if it is not this machine's (aarch64); it has a stage and C programs
-# of its own, too, and ci/arm runs them. built: where cargo puts what it builds for users.
+# of its own, too, and ci/arm runs them. built, built_timed: where cargo puts what it builds for users.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 started_in=$PWD
@@ -21,8 +21,12 @@ of_profile=
 [ "$profile" = release ] || of_profile=-$profile
 [ -z "$arch" ] || of_profile+=-$arch
 built=$target/${arch:+$arch-unknown-linux-gnu/}${profile/#dev/debug}
+built_timed=$target/timed/${arch:+$arch-unknown-linux-gnu/}${timed_profile/#dev/debug}
 [ -z "$arch" ] || export "CARGO_TARGET_${arch^^}_UNKNOWN_LINUX_GNU_LINKER=$arch-linux-gnu-gcc"
 stage=$target/stage$of_profile
+# Of that architecture: the prefix of the binutils' names, and what runs its programs.
+binutils=${arch:+$arch-linux-gnu-} emulate=() for_target=()
+[ -z "$arch" ] || { emulate=("qemu-$arch") for_target=(--target "$arch-unknown-linux-gnu"); export QEMU_LD_PREFIX=/usr/$arch-linux-gnu; }
 cores=$(nproc)
 
 # A Rust that rustup has just installed is not in PATH yet.
@@ -126,7 +130,7 @@ put() {
   cp "$1" "$2.$BASHPID" && mv "$2.$BASHPID" "$2" || die "cannot write $2"
 }
 
-exports() { nm -D --defined-only "$built/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
+exports() { "${binutils}nm" -D --defined-only "$built/libgasnet_sci.so" | awk '{ print $3 }' | LC_ALL=C sort; }
 
 # Makes archive $1 from cargo's, in directory $2, with the names on standard input, unless it is newer than what it is made from.
 make_archive() { # OUT [DIRECTORY]
@@ -134,7 +138,7 @@ make_archive() { # OUT [DIRECTORY]
   [ "$1" -nt "$from" ] && [ "$1" -nt ci/archive ] && return
   names=$(mktemp) || die "no temporary file"
   cat >"$names"
-  ci/archive "$from" "$names" "$1" || die "cannot make $1"
+  BINUTILS=$binutils ci/archive "$from" "$names" "$1" || die "cannot make $1"
   rm "$names"
 }
 
@@ -188,29 +192,48 @@ make_stage() {
   local soname file
   [ "${CI_STAGED:-}" != "$stage" ] || return 0
   [ -e "$built/libgasnet_sci.so" ] || say "building the $profile library${build_part:-}: about five minutes of processor time, and the network the first time ..."
-  # shellcheck disable=SC2046 # two words
-  cargo_build "the $profile library" --profile "$profile" $([ -z "$arch" ] || echo --target "$arch-unknown-linux-gnu") || not_built "the $profile build"
+  cargo_build "the $profile library" --profile "$profile" "${for_target[@]}" || not_built "the $profile build"
   mkdir -p "$stage/lib" "$stage/include" "$stage/bin"
   soname=$(readelf -d "$built/libgasnet_sci.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [ -n "$soname" ] || die "libgasnet_sci.so has no soname"
   put "$built/libgasnet_sci.so" "$stage/lib/$soname"
   [ "$(readlink "$stage/lib/libgasnet_sci.so")" = "$soname" ] || ln -sf "$soname" "$stage/lib/libgasnet_sci.so"
-  [ -n "$arch" ] || make_archive "$stage/lib/libgasnet_sci.a" < <(exports) # needs a linker of that architecture
+  [ -n "$arch" ] || make_archive "$stage/lib/libgasnet_sci.a" < <(exports) # ci/arm needs none, and it takes long
   mkdir -p "$stage/lib/gasnet-sci"
-  put "$built/libgasnet_sci_sock.so" "$stage/lib/gasnet-sci/libgasnet_sci_sock.so"
+  for file in libgasnet_sci_sock.so libsisci.so; do put "$built/$file" "$stage/lib/gasnet-sci/$file"; done
   for file in include/*.h; do put "$file" "$stage/$file"; done
   for file in "$stage"/include/*.h; do [ -e "include/${file##*/}" ] || rm "$file"; done
   for file in gasnetrun_sci gasnet-sci; do put "$built/$file" "$stage/bin/$file"; done
   chmod +x "$stage"/bin/*
 }
 
+# Puts libsisci, from file $1, with headers, man pages and what build systems look for below directory $2, which may be moved afterwards.
+install_sisci() { # LIBRARY PREFIX
+  local prefix version
+  mkdir -p "$2"/{include/dis,lib/pkgconfig,lib/cmake/sisci,share/{man/man3,doc/sisci/examples}} || die "cannot make $2"
+  prefix=$(realpath -- "$2")
+  version=$(sed -nE '/^\[workspace.package\]/,/^$/s/^version = "(.*)"/\1/p' Cargo.toml)
+  install -m 755 "$1" "$prefix/lib/libsisci.so" && "${binutils}strip" --strip-debug "$prefix/lib/libsisci.so" || die "cannot copy libsisci"
+  # Programs look in lib64, as Dolphin's prefix has it.
+  [ -e "$prefix/lib64" ] || ln -s lib "$prefix/lib64"
+  install -m 644 sisci/include/*.h "$prefix/include" && install -m 644 sisci/include/*.h "$prefix/include/dis" || die "cannot copy the headers of libsisci"
+  sed "s/@VERSION@/$version/" sisci/packaging/sisci.pc.in >"$prefix/lib/pkgconfig/sisci.pc"
+  install -m 644 sisci/packaging/sisci-config.cmake "$prefix/lib/cmake/sisci"
+  install -m 644 examples/sisci/*.c "$prefix/share/doc/sisci/examples"
+  awk -v mode=man -v see=none -v out="$prefix/share/man/man3" -v version="$version" -v date="$(date_of_files)" -f ci/api.awk docs/api/sisci/calls.md ||
+    die "cannot make the man pages of libsisci"
+}
+
+# The date that written files carry: SOURCE_DATE_EPOCH, or the commit's, or today.
+date_of_files() { date -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}" +%F; }
+
 # Builds the library for timing mode (docs/timing.md) and the command whose nodes are in it, in a target directory of their own, and
 # puts them beside the stage's library, under the same names.
 make_timed_stage() {
-  local from=$target/timed/$timed_profile to=$stage/lib/gasnet-sci/timed soname
+  local from=$built_timed to=$stage/lib/gasnet-sci/timed soname
   soname=$(readlink "$stage/lib/libgasnet_sci.so")
   [ -e "$from/libgasnet_sci.so" ] || say "building the $timed_profile library for timing mode${build_part:-}: as long again ..."
-  CARGO_TARGET_DIR=$target/timed cargo_build "the $timed_profile library for timing mode" --profile "$timed_profile" --features timed ||
+  CARGO_TARGET_DIR=$target/timed cargo_build "the $timed_profile library for timing mode" --profile "$timed_profile" --features timed "${for_target[@]}" ||
     not_built "the $timed_profile build for timing mode"
   mkdir -p "$to"
   cmp -s "$from/libgasnet_sci.so" "$to/$soname" || rm -f "$stage/lib/libgasnet_sci_timed.a" # perhaps of another profile
