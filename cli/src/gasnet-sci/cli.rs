@@ -149,7 +149,7 @@ fn bench() -> Command {
                 .long("timing")
                 .value_name("PROFILE")
                 .help(
-                    "measure the library for timing mode: sci (the adapter alone), am and rma, beside what the model says and the \
+                    "measure the library for timing mode: sci (the adapter alone), am, rma and boxes (mail boxes), beside what the model says and the \
                      papers state; see GASNET_SCI_TIMING",
                 ),
         )

@@ -51,8 +51,8 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         }
         return write(&timing::run(profile, options, &wanted)?, options, table::write);
     }
-    if sections == ["sci"] {
-        return Err(io::Error::other("the section sci needs --timing PROFILE"));
+    if sections.iter().all(|section| ["sci", "boxes"].contains(section)) {
+        return Err(io::Error::other("the sections sci and boxes need --timing PROFILE"));
     }
     let cores: Vec<usize> = Topology::read().cores.iter().map(|cpus| cpus[0]).collect();
     if cores.len() < plan::CROWD_CORES {

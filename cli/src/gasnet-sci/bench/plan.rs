@@ -16,8 +16,8 @@ use super::kernels as k;
 use measure::*;
 
 /// Sections, in the order of the result.
-pub const SECTIONS: [&str; 12] =
-    ["limit", "sci", "am", "rma", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"];
+pub const SECTIONS: [&str; 13] =
+    ["limit", "sci", "am", "rma", "boxes", "atomic", "barrier", "poll", "lock", "coll", "hosts", "start", "memory"];
 
 /// Jobs on this many cores, with more nodes than cores, measure how nodes share cores.
 pub const CROWD_CORES: usize = 2;

@@ -30,6 +30,7 @@ pub fn section(name: &str) -> &str {
     match name {
         "am" => "Active messages",
         "rma" => "Puts and gets",
+        "boxes" => "Mail boxes",
         "atomic" => "Atomics",
         "barrier" => "Barriers",
         "poll" => "Polling",

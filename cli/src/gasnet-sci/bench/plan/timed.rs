@@ -5,6 +5,9 @@ use super::measure::{Plan, Unit};
 
 const MEDIUM: [usize; 4] = [64, 256, 1 << 10, 4 << 10];
 const LONG: [usize; 8] = [64, 1 << 10, 2040, 2 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10];
+/// Of mail boxes: those that take one packet, and longer ones.
+const BOX: [usize; 8] = [1, 8, 16, 32, 52, 256, 1 << 10, 8 << 10];
+const BLOCK: [usize; 3] = [16 << 10, 128 << 10, 1 << 20];
 const PUT: [usize; 5] = [8, 64, 1 << 10, 32 << 10, 128 << 10];
 
 /// Nanoseconds, about, of a message there and back on such hardware.
@@ -32,5 +35,11 @@ pub fn rows(plan: &mut Plan<'_>) {
     }
     for bytes in [8, 64] {
         row("rma", "get", k::GET, bytes);
+    }
+    for bytes in BOX {
+        row("boxes", "mail box round trip", k::BOX_TRIP, bytes);
+    }
+    for bytes in BLOCK {
+        row("boxes", "mail box flood, one way", k::DECK_POST, bytes);
     }
 }

@@ -8,6 +8,7 @@ use super::{documents, row};
 use crate::results::{Bench, Host, Row, VERSION};
 use clap::ArgMatches;
 use gasnet_sci::base::config::Config;
+use gasnet_sci::deck::LINE_MOST;
 use gasnet_sci::os::topology::Topology as Cpus;
 use gasnet_sci::sci::model::{Parameters, Route, Timing, Topology, fields_of_file};
 use std::io;
@@ -160,6 +161,10 @@ impl Run {
         match operation {
             _ if operation.starts_with("short") => 2.0 * message,
             _ if operation.starts_with("medium") => 2.0 * (written + hardware.message_behind(written, NEXT)),
+            // One packet, or the bytes behind which one goes.
+            "mail box round trip" if bytes <= LINE_MOST => 2.0 * message,
+            "mail box round trip" => 2.0 * (written + hardware.message_behind(written, NEXT)),
+            "mail box flood, one way" => hardware.write(bytes, NEXT),
             _ if operation.starts_with("long request") => 2.0 * hardware.long(bytes, dma_min, NEXT),
             _ if operation.starts_with("long flood") => hardware.long(bytes, dma_min, NEXT) - message,
             // A put over messages is a message or a Long, and the answer.

@@ -16,7 +16,7 @@ mod measured;
 mod raw;
 
 /// The sections of such a run.
-pub const SECTIONS: [&str; 3] = ["sci", "am", "rma"];
+pub const SECTIONS: [&str; 4] = ["sci", "am", "rma", "boxes"];
 
 /// Becomes the command for timing mode, with the same arguments.
 #[cfg(not(feature = "timed"))]
