@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use crate::error::{Error, Result};
 use crate::name::Deadline;
+use crate::nap::Nap;
 use crate::worker::Caller;
 
 /// `sci_segment_cb_reason_t`. A connection between hosts has no time in which it is neither up nor lost, so two reasons never come.
@@ -44,7 +45,7 @@ const KEPT: usize = 32;
 #[derive(Default)]
 pub struct Events {
     state: Mutex<(VecDeque<Event>, bool)>,
-    changed: Condvar,
+    changed: Nap,
     callback: Option<(Callback, Arc<Caller>)>,
 }
 
@@ -72,7 +73,7 @@ impl Events {
             state.0.pop_back();
         }
         state.0.push_back(event);
-        self.changed.notify_one();
+        self.changed.changed();
     }
 
     /// Takes the oldest event; waits for one. CANCELLED when the segment is gone.
@@ -80,29 +81,31 @@ impl Events {
         if self.callback.is_some() {
             return Err(Error::IllegalOperation);
         }
-        let mut state = self.state.lock();
+        let mut is_over = false;
         loop {
-            if state.1 {
-                return Err(Error::Cancelled);
-            }
-            if let Some(event) = state.0.pop_front() {
-                return Ok(event);
-            }
-            match deadline {
-                None => self.changed.wait(&mut state),
-                Some(until) => {
-                    if self.changed.wait_until(&mut state, until).timed_out() && state.0.is_empty() && !state.1 {
-                        return Err(Error::Timeout);
-                    }
+            let count = {
+                let mut state = self.state.lock();
+                if state.1 {
+                    return Err(Error::Cancelled);
                 }
+                if let Some(event) = state.0.pop_front() {
+                    return Ok(event);
+                }
+                self.changed.count()
+            };
+            if is_over {
+                return Err(Error::Timeout);
             }
+            // One more look when the time is over.
+            is_over = !self.changed.sleep(count, deadline);
         }
     }
 
     /// The segment is going: ends waits.
     pub fn cancel(&self) {
-        self.state.lock().1 = true;
-        self.changed.notify_all();
+        let mut state = self.state.lock();
+        state.1 = true;
+        self.changed.changed();
     }
 
     /// The segment is gone: ends waits, waits for the callback.

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::card;
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::far::{self, Until};
 use crate::handle::{self, Slot};
 use crate::map::Map;
 use crate::name::Deadline;
+use crate::nap::Nap;
 use crate::segment::local::LocalSegment;
 use crate::segment::remote::RemoteSegment;
 use crate::worker::{self, Caller};
@@ -182,7 +183,7 @@ pub struct Flow {
     pub gathered: Mutex<Vec<Transfer>>,
     /// How often it has ended, and how the last time. Held while the state changes from POSTED, so that who waits for that does not miss it.
     ending: Mutex<(u64, State)>,
-    changed: Condvar,
+    changed: Nap,
     is_aborted: AtomicBool,
     /// Calls the program at the end.
     pub caller: Arc<Caller>,
@@ -195,7 +196,7 @@ impl Flow {
             slot,
             gathered: Mutex::default(),
             ending: Mutex::new((0, State::Idle)),
-            changed: Condvar::new(),
+            changed: Nap::default(),
             is_aborted: AtomicBool::new(false),
             caller: Arc::default(),
         }
@@ -276,7 +277,7 @@ impl Flow {
         };
         *ending = (ending.0 + 1, state);
         self.set(state);
-        self.changed.notify_all();
+        self.changed.changed();
         drop(ending);
         if let Some(callback) = callback {
             self.caller.call(Box::new(move || callback(status)));
@@ -306,16 +307,14 @@ impl Flow {
     pub fn wait(&self, until: Deadline) -> Result<State> {
         let mut ending = self.ending.lock();
         let before = ending.0;
+        let mut is_over = false;
         while self.state() == State::Posted && ending.0 == before {
-            match until {
-                None => self.changed.wait(&mut ending),
-                Some(until) => {
-                    let is_over = self.changed.wait_until(&mut ending, until).timed_out();
-                    if is_over && self.state() == State::Posted && ending.0 == before {
-                        return Err(Error::Timeout);
-                    }
-                }
+            if is_over {
+                return Err(Error::Timeout);
             }
+            let count = self.changed.count();
+            // One more look when the time is over.
+            MutexGuard::unlocked(&mut ending, || is_over = !self.changed.sleep(count, until));
         }
         Ok(if ending.0 == before { self.state() } else { ending.1 })
     }
@@ -390,7 +389,7 @@ mod tests {
                 let mut ending = flow.ending.lock();
                 *ending = (ending.0 + 1, State::Done);
                 flow.set(State::Done);
-                let woken = flow.changed.notify_all();
+                let woken = flow.changed.changed();
                 flow.arm();
                 drop(ending);
                 if woken == 1 {

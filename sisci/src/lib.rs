@@ -38,6 +38,7 @@ mod memory;
 mod message;
 mod model;
 mod name;
+mod nap;
 mod net;
 mod packet;
 mod pio;
