@@ -98,7 +98,7 @@ static void segments(sci_desc_t sd) {
 
 /* The program's own memory becomes a segment's, and stays where and what it is. */
 static void registered(sci_desc_t sd) {
-  sci_local_segment_t a;
+  sci_local_segment_t a, b;
   sci_remote_segment_t r;
   sci_map_t map;
   unsigned char *mine = (unsigned char *)mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -123,8 +123,17 @@ static void registered(sci_desc_t sd) {
   CHECK(p[1] == 7);
   EXPECT(OK, SCIUnmapSegment(map, 0, &e));
   EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
+  /* One segment at a time has it; whole or in part the next one may. */
+  EXPECT(OK, SCICreateSegment(sd, &b, 10, 0, NULL, NULL, SCI_FLAG_EMPTY, &e));
+  EXPECT(ILLEGAL_ADDRESS, SCIRegisterSegmentMemory(mine + 4096, 4096, b, 0, &e));
   EXPECT(OK, SCIRemoveSegment(a, 0, &e));
   CHECK(mine[5000] == 42 && mine[1] == 7);
+  EXPECT(OK, SCIRegisterSegmentMemory(mine + 4096, 4096, b, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(b, 0, &e));
+  EXPECT(OK, SCICreateSegment(sd, &a, 9, 8192, NULL, NULL, SCI_FLAG_EMPTY, &e));
+  EXPECT(OK, SCIRegisterSegmentMemory(mine, 8192, a, 0, &e));
+  CHECK(mine[5000] == 42 && mine[1] == 7);
+  EXPECT(OK, SCIRemoveSegment(a, 0, &e));
 }
 
 /* A node connects to itself; its callback hears of it. */

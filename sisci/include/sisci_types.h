@@ -72,7 +72,12 @@ typedef struct {
 } sci_address_t;
 
 /* What the library has, whatever the program was written for. */
-#ifdef __GNUC__
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+typedef unsigned long long sisci_u64_t;
+#pragma GCC diagnostic pop
+#elif defined(__GNUC__)
 __extension__ typedef unsigned long long sisci_u64_t;
 #else
 typedef unsigned long long sisci_u64_t;
@@ -98,25 +103,25 @@ typedef sci_callback_action_t (*sci_cb_data_interrupt_t)(void *arg, sci_local_da
                                                          unsigned int length, sci_error_t status);
 typedef int (*sci_cb_block_transfer_t)(void *arg, sci_block_transfer_t block, sci_error_t status);
 
-/* What SCIQuery takes, one structure for each command. */
-typedef struct {
+/* What SCIQuery takes, one structure for each command. Programs before version 1.10 use the names with struct. */
+typedef struct sci_query_string {
   char *str;
   unsigned int length;
 } sci_query_string_t;
 
-typedef struct {
+typedef struct sci_query_adapter {
   unsigned int localAdapterNo;
   unsigned int portNo;
   unsigned int subcommand;
   void *data;
 } sci_query_adapter_t;
 
-typedef struct {
+typedef struct sci_query_system {
   unsigned int subcommand;
   void *data;
 } sci_query_system_t;
 
-typedef struct {
+typedef struct sci_query_local_segment {
   sci_local_segment_t segment;
   unsigned int subcommand;
   union {
@@ -124,7 +129,7 @@ typedef struct {
   } data;
 } sci_query_local_segment_t;
 
-typedef struct {
+typedef struct sci_query_remote_segment {
   sci_remote_segment_t segment;
   unsigned int subcommand;
   union {
@@ -132,7 +137,7 @@ typedef struct {
   } data;
 } sci_query_remote_segment_t;
 
-typedef struct {
+typedef struct sci_query_map {
   sci_map_t map;
   unsigned int subcommand;
 #ifdef SISCI_API_V1
@@ -142,7 +147,7 @@ typedef struct {
 #endif
 } sci_query_map_t;
 
-typedef struct {
+typedef struct sci_query_dma {
   unsigned int localAdapterNo;
   unsigned int subcommand;
   void *data;

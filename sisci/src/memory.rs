@@ -2,6 +2,8 @@
 #![allow(unsafe_code)] // Mappings, and copies between them.
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::ffi::CStr;
+use std::ops::Range;
 use std::ptr;
 
 use rustix::fd::{AsFd, OwnedFd};
@@ -75,8 +77,13 @@ pub fn zeros<T: Zero>(count: usize) -> Result<Vec<T>> {
 impl Memory {
     /// Memory of zeros for `size` bytes.
     pub fn new(size: usize) -> Result<Memory> {
+        Memory::named(c"sisci", size)
+    }
+
+    /// The same; the system's tables show it under this name.
+    fn named(name: &CStr, size: usize) -> Result<Memory> {
         let length = room(size)?;
-        let fd = enough(|| memfd_create(c"sisci", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING))?;
+        let fd = enough(|| memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING))?;
         ftruncate(&fd, length as u64).map_err(|_| Error::NoSpc)?;
         if length > 0 {
             rustix::io::retry_on_intr(|| fallocate(&fd, FallocateFlags::empty(), 0, length as u64))
@@ -110,9 +117,9 @@ impl Memory {
     /// Makes these pages of the program the memory of a segment: what they hold stays, and where.
     ///
     /// # Safety
-    /// They are private anonymous memory of the program, and no other thread writes to them meanwhile.
+    /// They are memory of the program alone ([`is_own`]), and no other thread writes to them meanwhile.
     pub unsafe fn replace(address: *mut u8, size: usize) -> Result<Memory> {
-        let memory = Memory::new(size)?;
+        let memory = Memory::named(REPLACED, size)?;
         let copy = memory.map(0, memory.length, ptr::null_mut(), false)?;
         // SAFETY: both have `size` bytes; the copy is new.
         unsafe { ptr::copy_nonoverlapping(address, copy.base, size) };
@@ -124,8 +131,14 @@ impl Memory {
     }
 }
 
-/// Whether all of these bytes are private anonymous memory that can be read and written.
-pub fn is_private(address: usize, size: usize) -> bool {
+/// The name of memory that has taken the place of a program's pages.
+const REPLACED: &CStr = c"sisci-registered";
+/// How the system's tables show it.
+const REPLACED_PATH: &str = "/memfd:sisci-registered";
+
+/// Whether all of these bytes are the program's alone, and can be read and written: private anonymous memory, or such that was it until a segment
+/// took its place. `is_left` says whether that segment has gone.
+pub fn is_own(address: usize, size: usize, is_left: impl Fn(Range<usize>) -> bool) -> bool {
     let Ok(table) = std::fs::read_to_string("/proc/self/maps") else { return false };
     let Some(end) = address.checked_add(size) else { return false };
     let mut at = address;
@@ -139,7 +152,9 @@ pub fn is_private(address: usize, size: usize) -> bool {
         let rights = words.next().unwrap_or("");
         // An inode other than 0 is a file; a stack grows, so it cannot be replaced.
         let (inode, name) = (words.nth(2), words.next().unwrap_or(""));
-        if !rights.starts_with("rw") || !rights.ends_with('p') || inode != Some("0") || name == "[stack]" {
+        let is_private = rights.ends_with('p') && inode == Some("0") && name != "[stack]";
+        let is_free = || name == REPLACED_PATH && is_left(low.max(address)..high.min(end));
+        if !rights.starts_with("rw") || !is_private && !is_free() {
             return false;
         }
         at = high;
@@ -226,16 +241,17 @@ mod tests {
         let byte = base.wrapping_add(page());
         // SAFETY: within it.
         unsafe { byte.write(9) };
-        assert!(is_private(base as usize, size) && is_mapped(base, size));
+        assert!(is_own(base as usize, size, |_| false) && is_mapped(base, size));
         // SAFETY: private anonymous memory of this test.
         let memory = unsafe { Memory::replace(base, size) }.unwrap();
-        assert!(!is_private(base as usize, size));
+        assert!(!is_own(base as usize, size, |_| false));
+        assert!(is_own(base as usize, size, |left| left == (base as usize..base as usize + size)), "its segment has gone");
         let other = memory.map(0, size, ptr::null_mut(), false).unwrap();
         let byte = other.base.wrapping_add(page());
         // SAFETY: within the map.
         assert_eq!(unsafe { byte.read() }, 9);
         assert!(!is_mapped(ptr::without_provenance(8), 1));
-        assert!(!is_private(16, 16));
+        assert!(!is_own(16, 16, |_| true));
     }
 
     #[test]

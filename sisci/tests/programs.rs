@@ -139,15 +139,21 @@ fn headers_compile_alone_and_together_in_c_and_cpp() {
     // What programs do with names: `switch`, `#if`, initialisers, `#`, functions as arguments of macros.
     let uses = "#define NAME(f) #f\n#if SCI_FLAG_USE_CALLBACK != 1\n#error\n#endif\nstatic unsigned flags = SCI_FLAG_DMA_READ;\n\
         int main(void) { sci_error_t e = SCI_ERR_OK; const char *n = NAME(SCIOpen); SCIInitialize(0, &e); flags = (unsigned)sizeof n;\n\
+        struct sci_query_adapter q; q.subcommand = SCI_Q_ADAPTER_NODEID; q.data = &flags; SCIQuery(SCI_Q_ADAPTER, &q, 0, &e);\n\
         switch (e) { case SCI_ERR_OK: return 0; case SCI_ERR_NO_SUCH_SEGMENT: return 1; default: return (int)flags; } }\n";
     texts.push(include(&headers) + uses);
     for (c, cpp) in compilers() {
         for text in &texts {
-            for extra in [&["-std=c99"][..], &["-std=c99", "-DSISCI_API_V1"], &["-std=gnu99", "-D_REENTRANT"]] {
+            for extra in [
+                &["-std=c89", "-Wno-declaration-after-statement"][..],
+                &["-std=c99", "-DSISCI_API_V1"],
+                &["-std=gnu99", "-D_REENTRANT"],
+            ] {
                 compiles(c, extra, text, "c");
             }
             if Command::new(cpp).arg("--version").output().is_ok() {
-                compiles(cpp, &["-std=c++11"], text, "c++");
+                compiles(cpp, &["-std=c++98"], text, "c++");
+                compiles(cpp, &["-std=c++17"], text, "c++");
             }
         }
         compiles(c, &["-std=c99", "-DSISCI_CONSTANTS_FROM_LIBRARY"], &include(&headers), "c");

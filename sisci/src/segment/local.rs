@@ -1,5 +1,6 @@
 //! The owner's side: create, prepare, make available, withdraw, remove.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
@@ -262,11 +263,13 @@ pub fn cancel(handle: Handle) -> Result {
 /// # Safety
 /// The memory is the program's, and no other thread writes to it meanwhile.
 #[expect(unsafe_code, reason = "its caller vouches for the memory")]
-pub unsafe fn register(address: *mut u8, size: usize, segment: Handle) -> Result {
-    let segment = handle::get::<LocalSegment>(segment)?;
+pub unsafe fn register(address: *mut u8, size: usize, handle: Handle) -> Result {
+    /// The places that segments have, with their handles.
+    static TAKEN: Mutex<Vec<(Range<usize>, Handle)>> = Mutex::new(Vec::new());
+    let segment = handle::get::<LocalSegment>(handle)?;
     // One at a time: two registrations of one place would each see the program's memory.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock();
+    let mut taken = TAKEN.lock();
+    taken.retain(|(_, owner)| handle::get::<LocalSegment>(*owner).is_ok());
     if segment.flags & flag::EMPTY == 0 || segment.body.memory().is_some() {
         return Err(Error::IllegalOperation);
     }
@@ -276,11 +279,14 @@ pub unsafe fn register(address: *mut u8, size: usize, segment: Handle) -> Result
     if segment.body.size() != 0 && size > memory::in_pages(segment.body.size()).unwrap_or(0) {
         return Err(Error::OutOfRange);
     }
-    if !(address as usize).is_multiple_of(memory::page()) || !memory::is_private(address as usize, size) {
+    let place = address as usize..(address as usize).saturating_add(size);
+    let is_left = |part: Range<usize>| taken.iter().all(|(other, _)| other.end <= part.start || part.end <= other.start);
+    if !place.start.is_multiple_of(memory::page()) || !memory::is_own(place.start, size, is_left) {
         return Err(Error::IllegalAddress);
     }
     // SAFETY: looked at above; the caller vouches for the rest.
     let memory = unsafe { Memory::replace(address, size) }?;
+    taken.push((place, handle));
     segment.body.set(memory, size)
 }
 
