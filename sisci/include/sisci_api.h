@@ -15,6 +15,10 @@
 /* A name of SCI_FLAG_FLUSH_CPU_BUFFERS_ONLY. */
 #define FLUSH_CPU_BUFFERS_ONLY SCI_FLAG_FLUSH_CPU_BUFFERS_ONLY
 
+/* Older names. */
+#define DISStartDmaTransfer SCIStartDmaTransfer
+#define DISStartDmaTransferVec SCIStartDmaTransferVec
+
 #ifdef __cplusplus
 extern "C" {
 #endif
