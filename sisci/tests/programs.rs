@@ -78,6 +78,16 @@ fn several_nodes_on_two_hosts() {
 }
 
 #[test]
+fn messages_in_the_manner_of_2004() {
+    program("conduit");
+}
+
+#[test]
+fn messages_on_two_hosts() {
+    program_with("conduit", &["hosts"]);
+}
+
+#[test]
 fn many_processes() {
     program("many");
 }
