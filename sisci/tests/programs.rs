@@ -88,6 +88,11 @@ fn messages_on_two_hosts() {
 }
 
 #[test]
+fn odd_lives() {
+    program("lives");
+}
+
+#[test]
 fn many_processes() {
     program("many");
 }
