@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // The table is memory of its own, of which only the slots in use are touched.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -208,6 +209,7 @@ pub fn reserve(kind: Kind) -> Result<Reserved> {
             let table = unsafe {
                 mmap_anonymous(ptr::null_mut(), SLOTS * size_of::<Slot>(), ProtFlags::READ | ProtFlags::WRITE, flags)
             }?;
+            tell_leak_checker(table, SLOTS * size_of::<Slot>());
             TABLE.store(table.cast(), Ordering::Release);
         }
         // SAFETY: a slot of the table that nobody has used.
@@ -226,6 +228,18 @@ pub fn reserve(kind: Kind) -> Result<Reserved> {
     slot.broken.store(false, Ordering::Relaxed);
     slot.has_lost.store(false, Ordering::Relaxed);
     Ok(Reserved { place, handle: (used << PLACE_BITS | place) << KIND_BITS | kind as usize, filled: false })
+}
+
+/// A program's leak checker (`gcc -fsanitize=address`), if it has one, looks into the table as well: else it takes all that stands there for lost when
+/// a program ends without SCITerminate, and gives it an exit status of its own.
+fn tell_leak_checker(table: *const c_void, size: usize) {
+    // SAFETY: a name; the checker's function, if there is one, is found in the program or a library that stays.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__lsan_register_root_region".as_ptr()) };
+    if !function.is_null() {
+        // SAFETY: the function of this name takes these parameters (sanitizer/lsan_interface.h).
+        let register: extern "C" fn(*const c_void, usize) = unsafe { std::mem::transmute(function) };
+        register(table, size);
+    }
 }
 
 impl Reserved {

@@ -263,6 +263,27 @@ fn the_examples_of_the_pages_compile() {
 }
 
 #[test]
+fn a_program_that_ends_without_farewell_leaks_nothing() {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unclosed");
+    let source = to.with_extension("c");
+    let text = "#include <sisci_api.h>\nint main(void) { sci_error_t e; sci_desc_t d; sci_local_segment_t s; sci_dma_queue_t q; sci_map_t m;\n\
+        SCIInitialize(0, &e); SCIOpen(&d, 0, &e); SCICreateSegment(d, &s, 7, 4096, NULL, NULL, 0, &e); SCIMapLocalSegment(s, &m, 0, 0, NULL, 0, &e);\n\
+        SCICreateDMAQueue(d, &q, 0, 1, 0, &e); return e != SCI_ERR_OK; }\n";
+    std::fs::write(&source, text).unwrap();
+    let library = library();
+    run(Command::new("gcc")
+        .args(["-fsanitize=address", "-I"])
+        .arg(root().join("sisci/include"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&to)
+        .arg("-L")
+        .arg(&library)
+        .args(["-lsisci", "-Wl,--disable-new-dtags", &format!("-Wl,-rpath,{}", library.display())]));
+    run(Command::new("unshare").args(["--net", "--map-root-user", "--"]).arg(&to).env("ASAN_OPTIONS", "detect_leaks=1"));
+}
+
+#[test]
 fn opened_and_closed_a_hundred_times() {
     let text = "import ctypes, _ctypes, sys\nfor i in range(100):\n l = ctypes.CDLL(sys.argv[1])\n e = ctypes.c_uint(1)\n\
         \n l._SISCI_PUBLIC_FUNC_ST_SCIInitialize(0, ctypes.byref(e))\n assert e.value == 0, e\n\
