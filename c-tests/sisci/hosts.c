@@ -294,6 +294,53 @@ static void senders(void) {
   puts("senders: passed");
 }
 
+/* A receiver that takes nothing for long: what is sent to it by a connection that was closed meanwhile is not overtaken by the next one. */
+static void late_receiver(void *arg) {
+  sci_desc_t sd = opened();
+  sci_local_data_interrupt_t d;
+  unsigned no = 31, message[1024], length, next = 0;
+  (void)arg;
+  EXPECT(OK, SCICreateDataInterrupt(sd, &d, 0, &no, NULL, NULL, SCI_FLAG_FIXED_INTNO, &e));
+  atomic_store(words + 23, 1);
+  while (atomic_load(words + 23) != 2) sched_yield();
+  do {
+    length = sizeof message;
+    EXPECT(OK, SCIWaitForDataInterrupt(d, message, &length, SCI_INFINITE_TIMEOUT, 0, &e));
+    CHECK(length == sizeof message && message[0] == next);
+    next++;
+  } while (message[1] == 0);
+  SCITerminate();
+}
+
+static void hasty_sender(void *arg) {
+  sci_desc_t sd = opened();
+  sci_remote_data_interrupt_t d;
+  unsigned message[1024] = {0}, room;
+  FILE *f;
+  (void)arg;
+  while (atomic_load(words + 23) != 1) sched_yield();
+  EXPECT(OK, SCIConnectDataInterrupt(sd, &d, 4, 0, 31, SCI_INFINITE_TIMEOUT, 0, &e));
+  /* More than the receiver's kernel keeps, which counts bytes; what it does not waits on its way. */
+  CHECK((f = fopen("/proc/sys/net/core/wmem_default", "r")) != NULL && fscanf(f, "%u", &room) == 1);
+  fclose(f);
+  for (; message[0] < room / sizeof message + 8; message[0]++) EXPECT(OK, SCITriggerDataInterrupt(d, message, sizeof message, 0, &e));
+  EXPECT(OK, SCIDisconnectDataInterrupt(d, 0, &e));
+  EXPECT(TIMEOUT, SCIConnectDataInterrupt(sd, &d, 4, 0, 31, 100, 0, &e));
+  atomic_store(words + 23, 2);
+  EXPECT(OK, SCIConnectDataInterrupt(sd, &d, 4, 0, 31, SCI_INFINITE_TIMEOUT, 0, &e));
+  message[1] = 1;
+  EXPECT(OK, SCITriggerDataInterrupt(d, message, sizeof message, 0, &e));
+  EXPECT(OK, SCIDisconnectDataInterrupt(d, 0, &e));
+  SCITerminate();
+}
+
+static void hasty(void) {
+  pid_t receives = node(4, late_receiver, NULL), sends = node(8, hasty_sender, NULL);
+  joined(sends);
+  joined(receives);
+  puts("hasty: passed");
+}
+
 /* What was stored or sent before is there when somebody is woken, also by another process of the node than has the segment. */
 static void has_segment(void *arg) {
   sci_desc_t sd = opened();
@@ -477,6 +524,7 @@ int main(void) {
   group();
   reached();
   senders();
+  hasty();
   order();
   cycles();
   lost();

@@ -20,7 +20,7 @@ use super::proof;
 use super::say::{Inbox, MOST, Said, Say, frame};
 use crate::error::{Error, Result};
 use crate::hosts::Place;
-use crate::name::{Deadline, rest, wait_readable};
+use crate::name::{Deadline, What, rest, wait_readable};
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,14 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Bodies that are asked for before the first has come.
 const AHEAD: usize = 8;
 
+/// What a connection goes to: a node, and the kind and number of a name of it.
+pub type Aim = (u32, What, u32);
+
 /// A connection.
 pub struct Line {
     socket: OwnedFd,
     place: Place,
+    aim: Aim,
     timeout: Duration,
     /// One thread at a time sends: frames stay whole. The bytes are kept for the next one.
     out: Mutex<Vec<u8>>,
@@ -105,10 +109,11 @@ fn lock_until<T>(mutex: &Mutex<T>, until: Deadline) -> Option<MutexGuard<'_, T>>
 
 impl Line {
     /// A connection that is made.
-    pub(super) fn new(socket: OwnedFd, place: Place, timeout: Duration) -> Line {
+    pub(super) fn new(socket: OwnedFd, place: Place, aim: Aim, timeout: Duration) -> Line {
         Line {
             socket,
             place,
+            aim,
             timeout,
             out: Mutex::default(),
             back: Mutex::default(),
@@ -388,24 +393,47 @@ impl Line {
     }
 
     /// Ends it, and waits up to `FAREWELL` for the owner's end of it. When that has come, all that was sent has arrived, and the owner is no longer busy.
-    pub fn close(&self) {
+    /// If it does not come in time, the next connection to the same waits for it ([`left`]).
+    pub fn close(self: &Arc<Self>) {
         let _ = self.end.set(End::Gone);
-        if shutdown(&self.socket, Shutdown::Write).is_ok() {
-            self.hear_out(Instant::now() + FAREWELL);
+        if shutdown(&self.socket, Shutdown::Write).is_ok() && !self.hear_out(Instant::now() + FAREWELL) {
+            let mut leaving = LEAVING.lock();
+            leaving.retain(|line| !line.hear_out(Instant::now()));
+            leaving.push(self.clone());
         }
     }
 
-    /// Reads what the owner still says, to its end or until the time is over.
-    fn hear_out(&self, until: Instant) {
+    /// Reads what the owner still says, to its end or until the time is over. Whether that was the end.
+    fn hear_out(&self, until: Instant) -> bool {
         let mut rest = [0; 4096];
-        // The clock is looked at as well: while the owner keeps sending there always is something to read, also when the time is over.
-        while Instant::now() < until && wait_readable(&self.socket, Some(until)).is_ok() {
+        loop {
+            if wait_readable(&self.socket, Some(until)).is_err() {
+                return false;
+            }
             match retry_on_intr(|| recv(&self.socket, &mut rest, RecvFlags::DONTWAIT)) {
-                Ok((0, _)) | Err(_) => return,
-                Ok(_) => {}
+                Ok((0, _)) => return true,
+                // While the owner keeps sending there always is something to read, also when the time is over.
+                Ok(_) | Err(Errno::AGAIN) if Instant::now() < until => {}
+                Ok(_) | Err(Errno::AGAIN) => return false,
+                Err(_) => return true,
             }
         }
     }
+}
+
+/// Connections that were closed before their owners had taken all that was sent.
+static LEAVING: Mutex<Vec<Arc<Line>>> = Mutex::new(Vec::new());
+
+/// Before something is connected to again: waits until what was sent to it by connections that are closed has arrived, so that nothing that comes
+/// later overtakes it. False when the time is over.
+pub fn left(aim: Aim, until: Instant) -> bool {
+    let known = LEAVING.lock().clone();
+    if known.is_empty() {
+        return true;
+    }
+    let is_over = known.iter().filter(|line| line.aim == aim).all(|line| line.hear_out(until));
+    LEAVING.lock().retain(|line| !line.hear_out(Instant::now()));
+    is_over
 }
 
 /// A connection, and the owner's end of it.
@@ -413,7 +441,7 @@ impl Line {
 pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
     let (socket, owner) = std::os::unix::net::UnixStream::pair().unwrap();
     let place = Place { host: "owner".to_owned(), port: 1 };
-    (Arc::new(Line::new(socket.into(), place, Duration::from_secs(20))), owner)
+    (Arc::new(Line::new(socket.into(), place, (4, What::Segment, 1), Duration::from_secs(20))), owner)
 }
 
 #[cfg(test)]

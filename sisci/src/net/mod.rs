@@ -93,10 +93,14 @@ fn dial(hosts: &Hosts, place: &Place, until: Instant) -> Result<OwnedFd> {
     Err(last)
 }
 
-/// Asks a host, as node `from`. If the host refuses, the connection is reset, and leaves no trace in the system's tables.
-fn ask(hosts: &Hosts, place: &Place, want: Want, from: u32, until: Deadline) -> Result<(OwnedFd, Answer)> {
+/// Until when a call waits for an answer.
+fn patience(until: Deadline) -> Instant {
     let now = Instant::now();
-    let until = until.map_or(now + LONG, |until| if until < now + SHORT { now + PATIENCE } else { until });
+    until.map_or(now + LONG, |until| if until < now + SHORT { now + PATIENCE } else { until })
+}
+
+/// Asks a host, as node `from`. If the host refuses, the connection is reset, and leaves no trace in the system's tables.
+fn ask(hosts: &Hosts, place: &Place, want: Want, from: u32, until: Instant) -> Result<(OwnedFd, Answer)> {
     let socket = dial(hosts, place, until)?;
     let abrupt = |error| {
         let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
@@ -117,13 +121,17 @@ pub fn connect(
     from: u32,
     until: Deadline,
 ) -> Result<(Arc<Line>, Answer)> {
+    let (aim, until) = ((node, what, id), patience(until));
+    if !line::left(aim, until) {
+        return Err(Error::Timeout);
+    }
     let (socket, answer) = ask(hosts, place, Want::Connect { node, what: what as u8, id }, from, until)?;
-    Ok((Arc::new(Line::new(socket, place.clone(), hosts.timeout)), answer))
+    Ok((Arc::new(Line::new(socket, place.clone(), aim, hosts.timeout)), answer))
 }
 
 /// Whether a process of the node runs.
 pub fn exists((hosts, place): Far, node: u32, from: u32) -> Result<()> {
-    let until = Some(Instant::now() + PATIENCE);
+    let until = Instant::now() + PATIENCE;
     ask(hosts, place, Want::Probe { node }, from, until).map(drop).map_err(|error| match error {
         Error::NoSuchSegment => Error::NoSuchNodeId,
         Error::Timeout => Error::NoRemoteLinkAccess,
@@ -133,6 +141,6 @@ pub fn exists((hosts, place): Far, node: u32, from: u32) -> Result<()> {
 
 /// The nodes of a host that are members of a group.
 pub fn members((hosts, place): Far, group: u32, from: u32) -> Result<Vec<u32>> {
-    let until = Some(Instant::now() + PATIENCE);
+    let until = Instant::now() + PATIENCE;
     ask(hosts, place, Want::Members { group }, from, until).map(|(_, answer)| answer.nodes)
 }

@@ -81,3 +81,24 @@ fn deadlines_are_kept() {
     line.hear_out(Instant::now());
     assert_eq!(recv(&line.socket, &mut [0][..], RecvFlags::DONTWAIT), Ok((1, 1)), "the time was over");
 }
+
+#[test]
+fn what_is_connected_to_again_has_taken_all_of_the_closed_connection() {
+    let (line, owner) = with_owner();
+    let (aim, soon) = ((44, What::DataInterrupt, 9), || Instant::now() + Duration::from_secs(60));
+    let Ok(mut line) = Arc::try_unwrap(line) else { panic!("somebody else has it") };
+    line.aim = aim;
+    let line = Arc::new(line);
+    line.send(&Say::Data, &[7], None).unwrap();
+    line.close();
+    assert!(!left(aim, Instant::now()));
+    assert!(left((45, What::DataInterrupt, 9), soon()), "another one is not waited for");
+    let taker = thread::spawn(move || {
+        let mut inbox = Inbox::default();
+        assert_eq!(hear(&owner, &mut inbox), Some((Say::Data, 1)));
+        assert_eq!(hear(&owner, &mut inbox), None);
+    });
+    assert!(left(aim, soon()));
+    taker.join().unwrap();
+    assert!(LEAVING.lock().iter().all(|line| line.aim != aim));
+}
