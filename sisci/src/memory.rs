@@ -245,7 +245,10 @@ mod tests {
         // SAFETY: private anonymous memory of this test.
         let memory = unsafe { Memory::replace(base, size) }.unwrap();
         assert!(!is_own(base as usize, size, |_| false));
-        assert!(is_own(base as usize, size, |left| left == (base as usize..base as usize + size)), "its segment has gone");
+        assert!(
+            is_own(base as usize, size, |left| left == (base as usize..base as usize + size)),
+            "its segment has gone"
+        );
         let other = memory.map(0, size, ptr::null_mut(), false).unwrap();
         let byte = other.base.wrapping_add(page());
         // SAFETY: within the map.

@@ -280,7 +280,10 @@ fn a_program_that_ends_without_farewell_leaks_nothing() {
         .arg("-L")
         .arg(&library)
         .args(["-lsisci", "-Wl,--disable-new-dtags", &format!("-Wl,-rpath,{}", library.display())]));
-    run(Command::new("unshare").args(["--net", "--map-root-user", "--"]).arg(&to).env("ASAN_OPTIONS", "detect_leaks=1"));
+    run(Command::new("unshare")
+        .args(["--net", "--map-root-user", "--"])
+        .arg(&to)
+        .env("ASAN_OPTIONS", "detect_leaks=1"));
 }
 
 #[test]

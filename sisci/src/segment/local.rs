@@ -280,7 +280,8 @@ pub unsafe fn register(address: *mut u8, size: usize, handle: Handle) -> Result 
         return Err(Error::OutOfRange);
     }
     let place = address as usize..(address as usize).saturating_add(size);
-    let is_left = |part: Range<usize>| taken.iter().all(|(other, _)| other.end <= part.start || part.end <= other.start);
+    let is_left =
+        |part: Range<usize>| taken.iter().all(|(other, _)| other.end <= part.start || part.end <= other.start);
     if !place.start.is_multiple_of(memory::page()) || !memory::is_own(place.start, size, is_left) {
         return Err(Error::IllegalAddress);
     }
