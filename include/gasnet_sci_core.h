@@ -62,26 +62,31 @@ extern volatile int gasnet_frozen;
 #ifndef GASNETI_SCI_CONDUIT_STR
 #define GASNETI_SCI_CONDUIT_STR "SCI"
 #endif
-/* GASNet's archives have the first text with the archive's name, for which UPC compilers look. Each is a literal of its own: the linker
- * merges the same literals of several objects, so that an optimised program has each text once. */
-#if defined(GASNET_SEGMENT_EVERYTHING)
-#define GASNETI_SCI_IDENT_PSHM
-#else
-#define GASNETI_SCI_IDENT_PSHM "$GASNetPSHM: 1 $",
-#endif
-#define GASNETI_SCI_IDENTS                                                                                           \
-  "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $", "$GASNetAPIVersion: 1 $",                               \
-      "$GASNetEXAPIVersion: " GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "." GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR) " $", \
-      "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $",                                                    \
-      "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $", GASNETI_SCI_IDENT_PSHM                         \
-      "$GASNetConduitName: " GASNETI_SCI_CONDUIT_STR " $", "$GASNetCoreLibraryName: SCI $",                          \
-      "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $", "$GASNetExtendedLibraryName: SCI $",               \
-      "$GASNetExtendedLibraryVersion: " GASNET_EXTENDED_VERSION_STR " $", "$GASNetDefaultMaxSegsize: 2147479552 $",  \
-      "$GASNetDefaultMaxSegsizeStr: 2147479552 $", "$GASNetSSHSpawner: 1 $", "$GASNetMPISpawner: 1 $",               \
-      "$GASNetPMISpawner: 1 $"
-/* Passed to the library, so that the linker keeps them in every executable that starts GASNet. */
+/* Passed to the library, so that the linker keeps them in every executable that starts GASNet. GASNet's archives have the first text with the
+ * archive's name, for which UPC compilers look. Each is a literal of its own: the linker merges the same literals of several objects, so that
+ * an optimised program has each text once. None is in a macro: with -g3 the text of macros is in every object, and UPC compilers refuse an
+ * object that has a configuration too many. */
 GASNETI_SCI_INLINE const char *const *gasneti_sci_idents(void) {
-  static const char *const idents[] = {GASNETI_SCI_IDENTS};
+  static const char *const idents[] = {
+      "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $",
+      "$GASNetAPIVersion: 1 $",
+      "$GASNetEXAPIVersion: " GASNETI_SCI_STRING(GEX_SPEC_VERSION_MAJOR) "." GASNETI_SCI_STRING(GEX_SPEC_VERSION_MINOR) " $",
+      "$GASNetThreadModel: GASNET_" GASNETI_SCI_THREADS_STR " $",
+      "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SCI_SEGMENT_STR " $",
+#if !defined(GASNET_SEGMENT_EVERYTHING)
+      "$GASNetPSHM: 1 $",
+#endif
+      "$GASNetConduitName: " GASNETI_SCI_CONDUIT_STR " $",
+      "$GASNetCoreLibraryName: SCI $",
+      "$GASNetCoreLibraryVersion: " GASNET_CORE_VERSION_STR " $",
+      "$GASNetExtendedLibraryName: SCI $",
+      "$GASNetExtendedLibraryVersion: " GASNET_EXTENDED_VERSION_STR " $",
+      "$GASNetDefaultMaxSegsize: 2147479552 $",
+      "$GASNetDefaultMaxSegsizeStr: 2147479552 $",
+      "$GASNetSSHSpawner: 1 $",
+      "$GASNetMPISpawner: 1 $",
+      "$GASNetPMISpawner: 1 $",
+  };
   return idents;
 }
 
