@@ -12,6 +12,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = "scorer.js"
 highlight_language = "none"
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
