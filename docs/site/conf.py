@@ -1,5 +1,7 @@
 # Sphinx: how ci/site makes the site. Sphinx, the theme and the reader of Markdown are Debian packages, which install in seconds;
 # mdbook, built by cargo, took 2 min 43 s on two cores. Search works from a file, without a server.
+import os
+
 project = "gasnet-sci"
 html_title = "gasnet-sci"
 extensions = ["myst_parser"]
@@ -12,7 +14,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_search_scorer = "scorer.js"
+html_search_scorer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scorer.js")
 highlight_language = "none"
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
