@@ -60,9 +60,6 @@ struct Note<'a> {
 pub fn page(found: &Found) -> String {
     let run = &found.run;
     let packed = pack::pack(found);
-    let node =
-        |node: &'_ super::run::Node| (node.rank, node.host.as_ref().map(|(host, _)| host.clone()), node.events.len());
-    let nodes: Vec<(u32, Option<String>, usize)> = run.nodes.iter().map(node).collect();
     let mut notes: Vec<Note<'_>> = run
         .nodes
         .iter()
@@ -73,9 +70,14 @@ pub fn page(found: &Found) -> String {
     notes.truncate(MOST_NOTES);
     let index = Index {
         end: run.end(),
-        nodes: nodes
+        nodes: run
+            .nodes
             .iter()
-            .map(|(rank, host, events)| Node { rank: *rank, host: host.as_deref(), events: *events })
+            .map(|node| Node {
+                rank: node.rank,
+                host: node.host.as_ref().map(|(host, _)| host.as_str()),
+                events: node.events.len(),
+            })
             .collect(),
         kinds: run.kinds.iter().collect(),
         shapes: packed.shapes.clone(),

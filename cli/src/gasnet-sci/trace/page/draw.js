@@ -25,7 +25,7 @@ const Draw = (function () {
     colours = {
       words: Uint32Array.from(all.slice(0, timed), (name) => word(named(name))),
       send: word(named("send")), handler: word(named("handler")), computing: word(named("computing")), card: word(style("--card")),
-      path: named("path"), arrow: named("arrow"), barrier: named("barrier"), ink: style("--ink"), dim: style("--dim"), rule: style("--rule"), back: style("--card"), accent: style("--accent"),
+      path: word(named("path")), arrow: named("arrow"), barrier: named("barrier"), ink: style("--ink"), dim: style("--dim"), rule: style("--rule"), back: style("--card"), accent: style("--accent"),
     };
   }
 
@@ -112,6 +112,50 @@ const Draw = (function () {
     }
   }
 
+  // The critical path: thick in the rows where it stays, thin where it goes to another node. In each column of pixels it goes up and down
+  // once, and where it goes in every few columns, these lines are dotted, so that what is below them is seen. Strokes took 17 of 25 ms of a
+  // frame with 5700 pieces; as pixels it takes 1.
+  function path(ratio, left, scale) {
+    const pieces = Data.path;
+    const { width, height } = image;
+    let at = Data.search(0, pieces.length, (piece) => pieces[piece].end >= View.from);
+    if (at > 0) at--;
+    const end = Data.search(at, pieces.length, (piece) => pieces[piece].begin > View.to);
+    const dots = (end - at) * 4 > width ? 3 : 1;
+    const column = (time) => left + Math.floor(Math.min(Math.max((time - View.from) * scale, -1), width));
+    const middle = (node) => Math.round((View.y(node) + View.row / 2) * ratio);
+    const top = Math.round(View.TOP * ratio);
+    const thick = Math.round(3 * ratio);
+    const down = (x, one, two) => {
+      if (x < left || x >= width) return;
+      const last = Math.min(Math.max(one, two), height - 1);
+      for (let y = Math.max(Math.min(one, two), top); y <= last; y++) if (y % dots === 0) pixels[y * width + x] = colours.path;
+    };
+    const along = (node, one, two) => {
+      const middleLine = middle(node);
+      for (let y = Math.max(middleLine - (thick >> 1), top); y < Math.min(middleLine - (thick >> 1) + thick, height); y++) {
+        const from = Math.max(one, left);
+        if (from <= two) pixels.fill(colours.path, y * width + from, y * width + Math.min(two + 1, width));
+      }
+    };
+    let [low, high, x] = [0, 0, null];
+    for (; at < end; at++) {
+      const { node, begin, end } = pieces[at];
+      along(node, column(begin), column(end));
+      if (at + 1 === pieces.length) break;
+      // The jump to the next piece: down at once, then along to where that begins.
+      const next = pieces[at + 1];
+      const [one, two] = [middle(node), middle(next.node)].sort((a, b) => a - b);
+      if (x === column(end)) [low, high] = [Math.min(low, one), Math.max(high, two)];
+      else {
+        if (x !== null) down(x, low, high);
+        [low, high, x] = [one, two, column(end)];
+      }
+      along(next.node, column(end), column(next.begin));
+    }
+    if (x !== null) down(x, low, high);
+  }
+
   function rows(ratio) {
     const left = Math.round(View.LEFT * ratio);
     const width = Math.max(1, canvas.width - left);
@@ -123,6 +167,7 @@ const Draw = (function () {
       bin(node, bins, width, scale);
       row(bins, width, left, Math.round(View.y(node) * ratio), Math.round(View.row * ratio), ratio);
     }
+    if (View.show.path) path(ratio, left, scale);
     context.putImageData(image, 0, 0);
   }
 
@@ -196,41 +241,6 @@ const Draw = (function () {
       context.moveTo(x, View.TOP);
       context.lineTo(x, View.height);
     }
-    context.stroke();
-  }
-
-  // The critical path. Of pieces within a pixel only the first and the last row are drawn.
-  function path() {
-    const pieces = Data.path;
-    let at = Data.search(0, pieces.length, (piece) => pieces[piece].end >= View.from);
-    if (at > 0) at--;
-    context.strokeStyle = colours.path;
-    context.lineWidth = 2.5;
-    context.lineJoin = "round";
-    context.beginPath();
-    let [column, low, high, final] = [null, 0, 0, 0];
-    const finish = () => {
-      if (column === null || low === high) return;
-      for (const y of [low, high, final]) context.lineTo(column, y);
-    };
-    const point = (x, y) => {
-      const pixel = Math.floor(x);
-      if (pixel === column) {
-        [low, high, final] = [Math.min(low, y), Math.max(high, y), y];
-        return;
-      }
-      finish();
-      if (column === null) context.moveTo(x, y);
-      else context.lineTo(x, y);
-      [column, low, high, final] = [pixel, y, y, y];
-    };
-    for (; at < pieces.length && pieces[at].begin <= View.to; at++) {
-      point(View.x(pieces[at].begin), middle(pieces[at].node));
-      point(View.x(pieces[at].end), middle(pieces[at].node));
-    }
-    // The jump that leaves the view.
-    if (at < pieces.length) point(View.x(pieces[at].begin), middle(pieces[at].node));
-    finish();
     context.stroke();
   }
 
@@ -331,7 +341,6 @@ const Draw = (function () {
     if (View.show.barriers) barriers();
     const arrows = View.show.messages ? messages() : { count: 0, step: 1 };
     names();
-    if (View.show.path) path();
     context.restore();
     axis();
     mark();

@@ -254,7 +254,8 @@
   if (worst.length > 0) byId("worst").append("those that cost most: ");
   for (const round of worst) line(byId("worst"), "button", round + 1 + ": " + Tell.name(Data.lastNode[round])).onclick = () => ask(round, Data.lastNode[round]);
 
-  const legend = [["computing", "computing"], ...Data.classes, ["send", "messages sent"], ["handler", "handlers"], ["path", "critical path"]];
+  const occurs = ([name]) => kinds.some((kind) => kind.class === name);
+  const legend = [["computing", "computing"], ...Data.classes.filter(occurs), ["send", "messages sent"], ["handler", "handlers"], ["path", "critical path"]];
   for (const [name, text] of legend) line(byId("legend"), "span", text).style.setProperty("--c", "var(--t-" + name + ")");
 
   View.resize();

@@ -92,7 +92,7 @@ const Tell = (function () {
       said.push(Name + " was not last at " + barrier + ": " + name(lastNode[round]) + " came " + time(latest[round] - own.came) + " later. " + Name + " was in the barrier for " + time(own.went - own.came) + ".");
     }
     const span = own.came - own.from;
-    said.push((own.before >= 0 ? "Since it left barrier " + (own.before + 1) : "Since its first event") + " " + time(span) + " had passed: " + spent(sums, span) + ".");
+    said.push((own.before >= 0 ? "Since it left barrier " + (own.before + 1) : "Since its first event") + ", " + time(span) + " had passed; of these it spent " + spent(sums, span) + ".");
     const why = isLast && second ? reason(found) : null;
     if (why) said.push("It was late because " + because(found, why));
     return said;
