@@ -1,7 +1,7 @@
 # Writes traces of a run that never was, with a known end: `awk -v nodes=4 -v rounds=100 -v out=trace. -f ci/trace-made.awk` makes
 # files trace.0 to trace.3. In each round every node computes, puts something into the next node, sends it a message, waits for the
 # message of the node before and for the reply to its own; every eighth round ends with a barrier, before which node `late`
-# computes ten times as long as the others, and 20 µs more. A node writes 8 lines a round.
+# computes ten times as long as the others, and 20 µs more. A node writes about 7 lines a round.
 
 function line(node, when, text) { printf "%d %d.%09d> %s\n", node, when / 1e9, when % 1e9, text > (out node) }
 

@@ -20,7 +20,7 @@ const Sums = (function () {
         sums.time[what] += length;
         sums.busy += Math.max(0, Math.min(end, to) - Math.max(begin[event], until));
         until = Math.max(until, end);
-        if (what === WAIT && begun) ending(sums, event, last, length);
+        if (what === WAIT && begun) ending(sums, event, last);
       }
       if (!begun) continue;
       const counted = sums.counts.get(kind[event]) || { count: 0, bytes: 0, ns: 0 };
@@ -35,15 +35,19 @@ const Sums = (function () {
     return sums;
   }
 
-  // A wait for messages ends when a handler begins: the sender of that message ended it.
+  // A wait for messages ends when a handler begins: the sender of that message ended it. Of the wait, the time before the message was sent
+  // is the sender's, and the rest is the message's way, or that of the node until it looked.
   const WAIT = Data.all.indexOf("messages");
-  function ending(sums, wait, last, length) {
+  function ending(sums, wait, last) {
     const end = begin[wait] + ns[wait];
     for (let event = wait + 1; event < last && begin[event] <= end; event++) {
       if (begin[event] !== end || classOf[kind[event]] !== HANDLER) continue;
-      const peer = Data.peer[event];
-      // Only a message that was sent after the wait began was waited for.
-      if (origin[event] >= 0 && begin[origin[event]] > begin[wait]) sums.ended.set(peer, (sums.ended.get(peer) || 0) + length);
+      if (origin[event] < 0) return;
+      const sent = Math.min(Math.max(begin[origin[event]], begin[wait]), end);
+      const sum = sums.ended.get(Data.peer[event]) || { unsent: 0, way: 0 };
+      sum.unsent += sent - begin[wait];
+      sum.way += end - sent;
+      sums.ended.set(Data.peer[event], sum);
       return;
     }
   }

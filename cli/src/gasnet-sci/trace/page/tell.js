@@ -64,8 +64,8 @@ const Tell = (function () {
   }
 
   function because({ sums, own }, why) {
-    const ended = [...sums.ended].sort((a, b) => b[1] - a[1])[0];
-    const from = ended ? " Waits of " + time(ended[1]) + " ended with messages of node " + ended[0] + " that were sent after the wait began: look at that node." : "";
+    const ended = [...sums.ended].sort(([, a], [, b]) => b.unsent + b.way - (a.unsent + a.way))[0];
+    const from = ended ? endedBy(...ended) : "";
     switch (why.key) {
       case "begun":
         return "it left barrier " + (own.before + 1) + " " + time(why.most) + " later than the others.";
@@ -78,6 +78,12 @@ const Tell = (function () {
       default:
         return "it spent " + time(why.most) + " more than the others in " + why.text + ".";
     }
+  }
+
+  // Whose messages ended the waits, and whether they came late or were looked at late.
+  function endedBy(rank, { unsent, way }) {
+    const said = " Most of these waits, " + time(unsent + way) + ", ended with messages of node " + rank + ": " + time(unsent) + " until they were sent, " + time(way) + " from then until they ran.";
+    return said + (unsent >= way ? " So look at what node " + rank + " did before it sent them." : " So they were under way for long, or this node did not get to look: its core may have had other work.");
   }
 
   // Sentences about a node at a barrier.
