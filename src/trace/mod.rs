@@ -57,7 +57,6 @@ impl Recording {
 /// The state of a node that records.
 struct State {
     node: u32,
-    pid: i32,
     begin: u64,
     local: AtomicBool,
     /// By rank: the node shares memory with this one. Empty before init has told.
@@ -80,7 +79,12 @@ pub fn is_on() -> bool {
 /// The state, in the process that began to record. In a child that the client forked it is `None`, so that only the
 /// parent writes.
 fn state() -> Option<&'static State> {
-    STATE.get().filter(|state| state.pid == sys::pid())
+    STATE.get().filter(|_| is_on())
+}
+
+/// Ends recording in a child that the client has forked. To compare the process's number for each line instead took a system call.
+extern "C" fn stop_in_child() {
+    ON.store(false, Ordering::Relaxed); // Relaxed: the child has one thread
 }
 
 /// Whether node `node` will record anything, unless its files cannot be written.
@@ -136,7 +140,6 @@ pub fn open(config: &Config, place: Place, first: bool) -> Result<(), Error> {
     let begin = sys::clock_ns();
     let state = State {
         node,
-        pid: sys::pid(),
         begin,
         local: AtomicBool::new(!observe.no_local),
         near: OnceLock::new(),
@@ -145,10 +148,12 @@ pub fn open(config: &Config, place: Place, first: bool) -> Result<(), Error> {
         totals: Totals::default(),
         matrix,
     };
+    sys::on_fork_in_child(stop_in_child)
+        .map_err(|why| Error::resource(format_args!("trace, statistics or traffic matrix: {why}")))?;
     let _ = STATE.set(state); // one thread runs init
+    ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
     let Place { nodes, .. } = place;
     note(b'U', format_args!("trace node={node} nodes={nodes} clock={begin} host={}", host::name().to_string_lossy()));
-    ON.store(true, Ordering::Relaxed); // Relaxed: see `is_on`
     Ok(())
 }
 
@@ -188,7 +193,7 @@ pub fn record_local(record: bool) {
 /// Writes a line of information about the job, category I, or `U` for what cannot be switched off.
 pub fn note(letter: u8, text: fmt::Arguments<'_>) {
     if let Some(state) = state() {
-        write(state, letter, sys::clock_ns(), text);
+        write(state, letter, None, text);
     }
 }
 
@@ -238,6 +243,6 @@ pub fn write_matrix(hardware: &Hardware<'_>) {
 /// Writes out the lines that are held back. For a process that ends, in whatever state: it waits for other threads
 /// only a moment.
 pub fn flush() {
-    let Some(state) = STATE.get().filter(|state| is_on() && state.pid == sys::pid()) else { return };
+    let Some(state) = state() else { return };
     [&state.trace, &state.stats].into_iter().flatten().for_each(|way| way.sink.flush(PATIENCE));
 }

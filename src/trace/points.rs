@@ -17,7 +17,7 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
 #[cold]
 #[inline(never)]
 pub fn handler(op: TracedOp, node: u32, bytes: usize, handler: u8) {
-    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: sys::clock_ns() });
+    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: None });
 }
 
 /// Sends a message to handler `$handler` of `$node` by the expression `$send`. `$words` are its arguments, for the trace of data.
@@ -195,7 +195,7 @@ impl Span {
         let end = sys::clock_ns();
         waits::leave();
         let Span { begin, op, node, bytes } = *self;
-        happened(Happened { op, node, bytes, handler: None, ns: Some(end - begin), end });
+        happened(Happened { op, node, bytes, handler: None, ns: Some(end - begin), end: Some(end) });
     }
 }
 
@@ -221,26 +221,29 @@ pub(super) struct Happened {
     pub handler: Option<u8>,
     /// How long it took, if that counts.
     pub ns: Option<u64>,
-    /// When it ended, or happened.
-    pub end: u64,
+    /// When it ended, if that is known. Else it is now.
+    pub end: Option<u64>,
 }
 
 #[cold]
 #[inline(never)]
 fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
-    happened(Happened { op, node, bytes, handler: None, ns, end: sys::clock_ns() });
+    happened(Happened { op, node, bytes, handler: None, ns, end: None });
 }
 
 fn sent(op: TracedOp, node: u32, bytes: usize, handler: u8, words: &[u64]) {
-    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: sys::clock_ns() });
+    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: None });
     arguments(op, words);
 }
 
-fn happened(what: Happened) {
+fn happened(mut what: Happened) {
     let Some(state) = state() else { return };
-    // A message ends a wait at this moment. Before anything else the wait has ended when it found something.
-    let ends_wait = matches!(what.op, TracedOp::RequestHandler | TracedOp::ReplyHandler);
-    waits::finish(ends_wait.then_some(what.end));
+    if waits::is_pending() {
+        // A message ends a wait at this moment. Before anything else the wait has ended when it found something.
+        let ends_wait = matches!(what.op, TracedOp::RequestHandler | TracedOp::ReplyHandler);
+        what.end = what.end.or_else(|| Some(sys::clock_ns()));
+        waits::finish(what.end.filter(|_| ends_wait));
+    }
     put(state, &what);
 }
 
@@ -291,13 +294,13 @@ fn arguments(op: TracedOp, words: &[u64]) {
         return;
     };
     let list: String = words.iter().map(|word| format!(" {:#x} {:#x}", *word as u32, word >> 32)).collect();
-    write(state, b'D', sys::clock_ns(), format_args!("{} arguments:{list}", op.name()));
+    write(state, b'D', None, format_args!("{} arguments:{list}", op.name()));
 }
 
-/// Writes one line of the trace, if `letter` is on. `when`: by the clock of this host.
-pub(super) fn write(state: &State, letter: u8, when: u64, text: impl fmt::Display) {
+/// Writes one line of the trace, if `letter` is on. `when`: by the clock of this host, else now.
+pub(super) fn write(state: &State, letter: u8, when: Option<u64>, text: impl fmt::Display) {
     let Some(way) = state.trace.as_ref().filter(|way| way.mask().has(letter)) else { return };
-    let ns = when.saturating_sub(state.begin);
+    let ns = when.unwrap_or_else(sys::clock_ns).saturating_sub(state.begin);
     let (seconds, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
     let place = if way.mask().has(b'N') { source::shown() } else { String::new() };
     way.sink.line(format_args!("{} {seconds}.{ns:09}> {place}({}) {text}", state.node, letter as char));

@@ -79,12 +79,65 @@ fn is_for_room(node: u32) {
     }
 }
 
+/// Whether this thread was in a wait that is not recorded yet.
+pub(super) fn is_pending() -> bool {
+    PENDING.try_with(|pending| pending.get().is_some()).unwrap_or(false)
+}
+
 /// Records the wait that this thread was in, if any. `end`: when it ended, if that is known better than by its last step.
 pub(super) fn finish(end: Option<u64>) {
     let Ok(Some(wait)) = PENDING.try_with(Cell::take) else { return };
     let end = end.filter(|_| wait.op == TracedOp::MessageWait).unwrap_or(wait.last);
     if let Some(state) = state().filter(|_| end > wait.begin) {
         let ns = Some(end - wait.begin);
-        put(state, &Happened { op: wait.op, node: wait.node, bytes: 0, handler: None, ns, end });
+        put(state, &Happened { op: wait.op, node: wait.node, bytes: 0, handler: None, ns, end: Some(end) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_in_vain_are_one_wait_and_room_has_its_node() {
+        let pending = || PENDING.get().map(|wait| (wait.op, wait.node));
+        step(true);
+        assert_eq!(pending(), Some((TracedOp::MessageWait, NO_NODE)));
+        let begin = PENDING.get().unwrap().begin;
+        is_for_room(3);
+        step(false);
+        assert_eq!(pending(), Some((TracedOp::RoomWait, 3)));
+        assert!(PENDING.get().is_some_and(|wait| wait.begin == begin && wait.last >= begin));
+        // The next wait is another one: it is for messages until something else is said.
+        step(true);
+        assert_eq!(pending(), Some((TracedOp::MessageWait, NO_NODE)));
+        finish(None);
+        assert!(!is_pending());
+    }
+
+    #[test]
+    fn a_wait_within_an_operation_is_the_operations() {
+        enter();
+        step(true);
+        assert!(!is_pending());
+        enter();
+        leave();
+        step(true);
+        assert!(!is_pending());
+        leave();
+        step(false);
+        assert!(is_pending());
+        enter();
+        assert!(!is_pending());
+        leave();
+    }
+
+    #[test]
+    fn after_a_long_time_another_wait_begins() {
+        step(true);
+        let old = PENDING.get().unwrap();
+        PENDING.set(Some(Pending { begin: 1, last: old.last.saturating_sub(2 * LONGEST_STEP), ..old }));
+        step(false);
+        assert!(PENDING.get().is_some_and(|wait| wait.begin > 1));
     }
 }
