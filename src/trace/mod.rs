@@ -5,7 +5,7 @@
 //! taken. Then transfers of mapped memory, which the header does inline, do not come here at all. While something is
 //! recorded, attach makes the header call the library for all transfers.
 //!
-//! Points are in `api`, and where a handler is called. Must not know: what an operation does.
+//! Points are in `api`, where a handler is called, and where a step of a wait has found nothing. Must not know: what an operation does.
 
 #![forbid(unsafe_code)]
 
