@@ -15,7 +15,7 @@ const LIBRARY: &[&str] = &[
 /// The same of the command `gasnet-sci`; what it shares with the other one is below.
 const COMMAND: &[&str] = &[
     "timed", "man", "completion", "registry", "results", "reach", "policy", "report", "again", "host", "network",
-    "info", "doctor", "jobs", "tree", "sisci", "sock", "page", "tune", "agent", "bench", "cli",
+    "info", "doctor", "jobs", "tree", "sisci", "sock", "page", "trace", "tune", "agent", "bench", "cli",
 ];
 
 /// The same of the package `place`.

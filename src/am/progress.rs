@@ -25,6 +25,7 @@ use super::inbox::Inbox;
 use crate::am::wait::{Look, Rest};
 use crate::sci::{Adapter, Effort};
 use crate::sync::Ordering;
+use crate::trace;
 
 /// What came of a poll.
 pub(crate) struct Looked {
@@ -291,6 +292,9 @@ impl<A: Adapter> Am<A> {
         });
         if next >= LOOKS_IN_VAIN {
             self.watch.flood.end();
+        }
+        if next != 0 {
+            trace::waits(failed == 0);
         }
         self.watch.spins.store(self.waiter.spins(), Ordering::Relaxed); // Relaxed: a hint (see `Watch`)
         next

@@ -15,6 +15,7 @@ use crate::base::error::{Error, bad_arg};
 use crate::peers::table::PeerSegment;
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::Ordering;
+use crate::trace;
 use crate::verbs::Flags;
 
 /// A sender without room makes room by serving its receiver's answers alone. Each time this many such rounds have passed, it
@@ -293,7 +294,11 @@ impl<A: Adapter> Am<A> {
             return Err(Error::lost(dest));
         }
         if !self.collect(dest) {
-            return Ok(self.wait_step_with(failed, Rest::Short, || self.collect(dest)));
+            let next = self.wait_step_with(failed, Rest::Short, || self.collect(dest));
+            if next != 0 {
+                trace::waits_for_room(dest);
+            }
+            return Ok(next);
         }
         // A receiver that keeps up always gives room, and the other peers must not wait until the flood ends. Nor must what the replies have
         // left to be sent. Relaxed, and no read-modify-write: if another thread overwrites the count, a poll comes later.

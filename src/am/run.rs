@@ -139,10 +139,7 @@ pub(crate) fn record_handler(token: &Token, bytes: usize) {
     if crate::trace::is_on() {
         use crate::trace::TracedOp;
         let reply = matches!(token.kind(), Kind::Reply | Kind::LoopReply);
-        crate::trace::event(
-            if reply { TracedOp::ReplyHandler } else { TracedOp::RequestHandler },
-            token.source(),
-            bytes,
-        );
+        let op = if reply { TracedOp::ReplyHandler } else { TracedOp::RequestHandler };
+        crate::trace::handler(op, token.source(), bytes, token.meta().handler());
     }
 }

@@ -42,9 +42,9 @@ pub(super) struct Requests<'a, L: LocalMap> {
 
 /// Tells traces and statistics that a handler is about to run.
 #[inline(always)]
-fn record(peer: usize) {
+fn record(peer: usize, form: u16) {
     if trace::is_on() {
-        trace::event(TracedOp::RequestHandler, peer as u32, 0);
+        trace::handler(TracedOp::RequestHandler, peer as u32, 0, form as u8);
     }
 }
 
@@ -82,7 +82,7 @@ impl<'a, L: LocalMap> Iterator for Shorts<'a, L> {
             }
         }
         self.ran += 1;
-        record(requests.peer);
+        record(requests.peer, requests.form);
         Some(slot.args(1))
     }
 }

@@ -71,6 +71,18 @@ pub fn pid() -> i32 {
     std::process::id() as i32
 }
 
+/// Makes `run` run in each child that this process forks from now on, before `fork` returns there.
+///
+/// # Errors
+/// The C library has no memory for it.
+pub fn on_fork_in_child(run: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: the library stays loaded, and with it the function.
+    match unsafe { libc::pthread_atfork(None, None, Some(run)) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// Effective user id.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -38,7 +38,7 @@ fn kind(op: TracedOp) -> Option<usize> {
         // Waits and locks.
         WaitNb | TestNb | WaitSome | WaitAll | TestSome | TestAll | WaitNbi | TestNbi | EndRegion | WaitValget
         | CollTry | CollWait | CollTryArray | CollWaitArray | BarrierNotify | BarrierWait | BarrierTry | Barrier
-        | LockWait => return None,
+        | LockWait | MessageWait | RoomWait => return None,
         // The calls of collectives; cells and moves are what they are made of.
         Broadcast | BroadcastNb | Scatter | ScatterNb | Gather | GatherNb | GatherAll | GatherAllNb | Exchange
         | ExchangeNb | Reduce | ReduceNb | Scan | ScanNb => return None,

@@ -181,6 +181,10 @@ ops! {
     RequestHandler = b'A' "AMREQUEST_HANDLER" Bytes;
     /// Run of a reply's handler.
     ReplyHandler = b'A' "AMREPLY_HANDLER" Bytes;
+    /// Wait for messages outside of other operations: GASNET_BLOCKUNTIL.
+    MessageWait = b'A' "AM_WAIT" Time;
+    /// Wait of a request for room at its receiver.
+    RoomWait = b'A' "AM_ROOM_WAIT" Time;
 }
 
 impl TracedOp {

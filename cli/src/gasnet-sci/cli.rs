@@ -18,6 +18,7 @@ pub fn command() -> Command {
         .subcommand(bench_node())
         .subcommand(bench_layer())
         .subcommand(page())
+        .subcommand(trace())
         .subcommand(gasnet_sci_place::options())
         .subcommand(tune())
         .subcommand(tree())
@@ -236,6 +237,30 @@ fn page() -> Command {
                 "write tables of Markdown: rows with targets, and where other libraries are ahead; into FILE between its two marks, if it has them",
             ),
         )
+}
+
+fn trace() -> Command {
+    let file = |id: &'static str| Arg::new(id).long(id).value_name("OUT").value_parser(value_parser!(PathBuf));
+    Command::new("trace")
+        .about("Shows what happened in a run, from the traces of its nodes: statistics, a timeline, what was waited for")
+        .after_help(
+            "Run the job with GASNET_TRACEFILE=trace.%, and name the files of all nodes. Without --html and --perfetto it prints how each node spent \
+             its time, and the sums per operation, which are those of GASNET_STATSFILE. A line that cannot be used is told on stderr with \
+             its number, and passed over.",
+        )
+        .arg(
+            Arg::new("files")
+                .value_name("FILE")
+                .num_args(1..)
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("traces: one of each node, or one that all nodes wrote"),
+        )
+        .arg(file("html").help(
+            "write one page of HTML that needs nothing else: a timeline with messages, barriers, waits and the critical path, and why a node was late",
+        ))
+        .arg(file("perfetto").help("write the run in the JSON format of Chrome and Perfetto; messages are flows"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print the statistics as one JSON object"))
 }
 
 fn tune() -> Command {

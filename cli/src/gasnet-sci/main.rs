@@ -29,6 +29,7 @@ mod sock;
 #[cfg(not(feature = "timed"))]
 #[path = "../shared/timed.rs"]
 mod timed;
+mod trace;
 mod tree;
 mod tune;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Some(("bench-layer", options)) => bench::layer::run(options),
         Some(("page", options)) => page::run(options),
         Some(("place", options)) => place::run(options),
+        Some(("trace", options)) => trace::run(options),
         Some(("tune", options)) => tune::run(options),
         Some(("tree", options)) => tree::run(options),
         Some(("sisci", options)) => sisci::run(options),

@@ -258,7 +258,7 @@ fn send(what: u32, own: &Descriptor, message: Message<'_>, nbytes: usize, flags:
     let (op, node) = (if is_long { TracedOp::RequestLong } else { TracedOp::RequestMedium }, own.node.get());
     let Some(index) = own.lent.get() else { return message.request(op, node, flags) };
     let Message { handler, args, .. } = message;
-    trace::message!(op, node, nbytes, args.words(), {
+    trace::message!(op, node, nbytes, handler, args.words(), {
         am_for(handler)?.send_lent(node, handler, index, own.shown.get().size, nbytes, args).map(|()| true)
     })
 }

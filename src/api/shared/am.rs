@@ -261,6 +261,7 @@ impl Message<'_> {
             op,
             node,
             self.bytes(),
+            handler,
             args.words(),
             flags.has(Flags::IMMEDIATE),
             |sent: &Result<bool, Error>| matches!(sent, Ok(false)),
@@ -285,7 +286,7 @@ impl Message<'_> {
         // A token that is none has no node. Sending then fails.
         // SAFETY: as the caller promises.
         let requester = || unsafe { token(raw) }.map_or(NO_NODE, Token::source);
-        trace::message!(op, requester(), self.bytes(), args.words(), {
+        trace::message!(op, requester(), self.bytes(), handler, args.words(), {
             // SAFETY: as the caller promises.
             let token = unsafe { token(raw) }?;
             let am = am_for(handler)?;
