@@ -1,6 +1,6 @@
 //! A file to which threads and nodes add whole lines.
 
-use parking_lot::Mutex;
+use crate::os::lock::Lock;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ pub(super) fn empty(name: &str) {
 
 /// The file, and the lines that are not written to it yet.
 pub(crate) struct Sink {
-    inner: Mutex<(File, Vec<u8>)>,
+    inner: Lock<(File, Vec<u8>)>,
     flush: bool,
 }
 
@@ -45,7 +45,7 @@ impl Sink {
                 File::options().append(true).create(true).open(&path)?
             }
         };
-        Ok(Sink { inner: Mutex::new((file, Vec::new())), flush })
+        Ok(Sink { inner: Lock::new((file, Vec::new())), flush })
     }
 
     /// Adds one line. A line that cannot be written is lost.
@@ -61,7 +61,7 @@ impl Sink {
 
     /// Writes out the lines that are held back, unless another thread uses the file for longer than `patience`.
     pub(crate) fn flush(&self, patience: Duration) {
-        if let Some(mut inner) = self.inner.try_lock_for(patience) {
+        if let Some(mut inner) = self.inner.within(patience) {
             let (file, held) = &mut *inner;
             let _ = file.write_all(held);
             held.clear();

@@ -47,12 +47,12 @@ pub mod udp;
 pub mod wire;
 
 use crate::base::fatal;
+use crate::os::lock::{Guard, Lock};
 use crate::os::sys;
 use crate::sci::{Effort, SegmentId};
 use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use held::Held;
-use parking_lot::{Mutex, MutexGuard};
 use quiet::Quiet;
 use record::Kind;
 use std::sync::OnceLock;
@@ -97,7 +97,7 @@ impl Stage {
 /// What this node has for one peer.
 #[derive(Default)]
 struct Lane {
-    stage: Mutex<Stage>,
+    stage: Lock<Stage>,
     /// Flushes since the peer has sent something; half of them when it does.
     unanswered: AtomicU32,
 }
@@ -124,7 +124,7 @@ pub struct Far {
     is_helped: AtomicBool,
     call: thread::Call,
     held: Held,
-    gone: Mutex<Vec<Gone>>,
+    gone: Lock<Vec<Gone>>,
     any_lost: AtomicBool,
 }
 
@@ -154,7 +154,7 @@ impl Far {
             is_helped: AtomicBool::new(false),
             call: thread::Call::default(),
             held: Held::default(),
-            gone: Mutex::default(),
+            gone: Lock::default(),
             any_lost: AtomicBool::new(false),
         }))
     }
@@ -185,7 +185,7 @@ impl Far {
         self.lanes[peer as usize].get_or_init(Box::default)
     }
 
-    fn stage(&self, peer: u32) -> MutexGuard<'_, Stage> {
+    fn stage(&self, peer: u32) -> Guard<'_, Stage> {
         self.lane(peer).stage.lock()
     }
 
@@ -237,7 +237,7 @@ impl Far {
 
     /// Leaves what is in `stage` to the next poll, or to the thread. The caller has it locked until here, so that nobody who sends
     /// all stages takes it for an empty one.
-    fn keep(&self, stage: MutexGuard<'_, Stage>) {
+    fn keep(&self, stage: Guard<'_, Stage>) {
         // Relaxed, all: a stage is looked at under its lock. The thread that set it first has called the helper.
         if !self.unsent.load(Ordering::Relaxed) {
             self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
@@ -464,7 +464,7 @@ impl Sink for FarSink<'_> {
 
     fn lost(&self, peer: u32, why: &Lost) {
         // Who leaves may have interrupted itself there, and needs no losses.
-        let Some(mut gone) = self.0.gone.try_lock_for(OTHERS) else { return };
+        let Some(mut gone) = self.0.gone.within(OTHERS) else { return };
         gone.push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
         self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
     }

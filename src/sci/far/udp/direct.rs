@@ -13,10 +13,10 @@
 
 use super::Udp;
 use super::peer::{Lately, Peer};
+use crate::os::lock::Lock;
 use crate::os::udp::{self, Came};
 use crate::os::{net::Epoll, sys};
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
-use parking_lot::Mutex;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
@@ -46,7 +46,7 @@ pub(super) struct Made {
     pub(super) socket: UdpSocket,
     /// The number of the socket at whose address it is.
     pub(super) beside: usize,
-    to: Mutex<SocketAddr>,
+    to: Lock<SocketAddr>,
 }
 
 impl Direct {
@@ -99,7 +99,7 @@ pub(super) struct Sleepers {
     /// The sockets are watched.
     is_watched: AtomicBool,
     /// Threads that were about to sleep, by number, and looks since then that have found something.
-    threads: Mutex<(Vec<usize>, u32)>,
+    threads: Lock<(Vec<usize>, u32)>,
 }
 
 impl Udp {
@@ -129,7 +129,7 @@ impl Udp {
             Some(_) => false,
             None => udp::beside(&self.sockets[path.socket], path.at, super::ROOM).is_ok_and(|socket| {
                 let sleepers = self.sleepers.threads.lock();
-                let made = Made { socket, beside: path.socket, to: Mutex::new(path.at) };
+                let made = Made { socket, beside: path.socket, to: Lock::new(path.at) };
                 let is_set = direct.made.set(made).is_ok(); // who has it alone makes it
                 if self.sleepers.is_watched.load(Ordering::Relaxed) {
                     self.watch(Epoll::add_readable); // Relaxed: under the lock

@@ -59,6 +59,7 @@ use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
+use crate::os::lock::{Guard, Lock};
 use crate::os::net::Epoll;
 use crate::os::{sys, timer::Timer, udp};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -69,7 +70,6 @@ use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
-use parking_lot::{Mutex, MutexGuard};
 use peer::Peer;
 use receiving::Receiving;
 
@@ -111,12 +111,12 @@ pub struct Udp {
     timer: Timer,
     begin: Instant,
     book: OnceLock<Book>,
-    peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
+    peers: Box<[OnceLock<Box<Lock<Peer>>>]>,
     /// Which one thread at a time has.
-    receiving: Mutex<Receiving>,
+    receiving: Lock<Receiving>,
     /// For threads that send.
-    batches: Mutex<Vec<Batch>>,
-    losses: Mutex<Vec<(u32, Lost)>>,
+    batches: Lock<Vec<Batch>>,
+    losses: Lock<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
     /// When a link must be looked at, in µs.
@@ -124,7 +124,7 @@ pub struct Udp {
     watch_always: AtomicBool,
     silence: Duration,
     contact: Duration,
-    faults: Option<Mutex<Faults>>,
+    faults: Option<Lock<Faults>>,
     /// A thread leaves the job, and waits for no lock.
     is_leaving: AtomicBool,
 }
@@ -163,9 +163,9 @@ impl Udp {
             begin: Instant::now(),
             book: OnceLock::new(),
             peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::default(),
-            batches: Mutex::default(),
-            losses: Mutex::default(),
+            receiving: Lock::default(),
+            batches: Lock::default(),
+            losses: Lock::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
             watch_always: AtomicBool::new(false),
@@ -183,7 +183,7 @@ impl Udp {
 
     /// With faults on wish.
     pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
-        let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
+        let faults = faults.map(|wish| Lock::new(Faults::new(wish, self.me)));
         Udp { faults, ..self }
     }
 
@@ -210,19 +210,19 @@ impl Udp {
         u64::from(self.seed(self.nodes, u32::MAX)) << 32 | u64::from(self.seed(u32::MAX, self.nodes))
     }
 
-    fn peer(&self, rank: u32) -> &Mutex<Peer> {
+    fn peer(&self, rank: u32) -> &Lock<Peer> {
         let place = &self.peers[rank as usize];
         place.get().unwrap_or_else(|| {
-            let made = Box::new(Mutex::new(self.make(rank))); // not in there: see `enter`
+            let made = Box::new(Lock::new(self.make(rank))); // not in there: see `enter`
             place.get_or_init(|| made)
         })
     }
 
     /// What one thread at a time has. `None`: a thread leaves the job. It may be a signal handler that has interrupted its own work, so that
     /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
-    fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
+    fn enter<'a, T>(&self, lock: &'a Lock<T>, time: Duration) -> Option<Guard<'a, T>> {
         match self.is_leaving.load(Ordering::Relaxed) {
-            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
+            true => lock.within(time), // Relaxed, above: this thread has set it, or does not need to know yet
             false => Some(lock.lock()),
         }
     }
@@ -237,7 +237,7 @@ impl Udp {
     fn with_entered<T>(
         &self,
         rank: u32,
-        mut peer: MutexGuard<'_, Peer>,
+        mut peer: Guard<'_, Peer>,
         act: impl FnOnce(&mut Link) -> T,
     ) -> Result<T, Lost> {
         if peer.link.has_left() {
@@ -252,7 +252,7 @@ impl Udp {
     }
 
     /// Sends what a link has to say, and notes when it must be looked at again.
-    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>, now: u64) {
+    fn flush(&self, rank: u32, mut peer: Guard<'_, Peer>, now: u64) {
         if peer.lost.is_none() {
             self.send(&mut peer, now);
         }
@@ -406,7 +406,7 @@ impl Wire for Udp {
         let end = Instant::now() + time;
         let known = (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
         let mut open: Vec<_> = known.filter(|(rank, _)| self.with(*rank, Link::say_goodbye).is_ok()).collect();
-        let is_open = |peer: &Mutex<Peer>| {
+        let is_open = |peer: &Lock<Peer>| {
             let peer = self.enter(peer, OTHERS);
             peer.is_some_and(|peer| peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear())
         };

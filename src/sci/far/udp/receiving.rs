@@ -5,9 +5,9 @@
 use super::direct::{DIRECT, Taking};
 use super::peer::{Path, Peer};
 use super::{Udp, head};
+use crate::os::lock::Guard;
 use crate::os::{net, udp};
 use crate::sci::far::wire::Sink;
-use parking_lot::MutexGuard;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const ANSWERED: usize = 8;
 /// One in so many looks looks at all sockets.
 const AT_ALL: u32 = 64;
 /// The peer that was heard last, which has not been answered.
-type Heard<'a> = Option<(u32, MutexGuard<'a, Peer>)>;
+type Heard<'a> = Option<(u32, Guard<'a, Peer>)>;
 
 /// Where something is looked for, and room for it.
 pub(super) struct Receiving {
