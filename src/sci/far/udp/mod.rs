@@ -10,7 +10,7 @@
 //! | `packet`, `outbox`, `inbox` | the sending and the receiving half |
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
-//! | `link` | frames, writes and reads of one peer, in packets |
+//! | `link`, `pieces` | frames, writes and reads of one peer, in packets |
 //! | `peer`, `contact` | a peer, its addresses, which is tried when |
 //! | `burst`, `spread` | how many packets go at a time, and when |
 //! | `batch`, `sending`, `receiving` | datagrams that leave in one call, and what has come |
@@ -43,6 +43,7 @@ pub mod outbox;
 pub mod pace;
 mod packet;
 mod peer;
+mod pieces;
 pub mod pipe;
 mod receiving;
 mod sending;

@@ -144,6 +144,11 @@ impl Pipe {
         format!("{} {inn:?} {} {} {guard:?} {is_hello}", self.out.describe(), self.is_known, self.must_ask)
     }
 
+    /// What is sent.
+    pub fn out(&mut self) -> &mut Outbox {
+        &mut self.out
+    }
+
     /// Packets that are not acknowledged.
     pub fn waiting(&self) -> usize {
         self.out.count()
@@ -152,21 +157,6 @@ impl Pipe {
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
         self.out.push(bytes, memory)
-    }
-
-    /// Adds a packet of parts, without memory.
-    pub fn push_parts(&mut self, parts: &[&[u8]]) -> u32 {
-        self.out.push_parts(parts)
-    }
-
-    /// Adds bytes to the packet at the end, or a packet: see [`Outbox::add`].
-    pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
-        self.out.add(parts, most, may_share)
-    }
-
-    /// Own bytes of packets that are not acknowledged.
-    pub fn bytes(&self) -> usize {
-        self.out.bytes()
     }
 
     /// Every packet before this number is processed at the peer.
