@@ -6,10 +6,18 @@
 //! Who asks in a handler does not sleep there, and looks again and again ([`Lock::within`]). Others would hardly ever leave a gap: a thread
 //! that works holds the lock nearly always. So they see that somebody is looking, and wait until that is over.
 //!
+//! | who asks | by | waits |
+//! |---|---|---|
+//! | a thread that works | [`Lock::lock`] | in the system, behind those who look |
+//! | who leaves, perhaps in a handler | [`Lock::within`] | for a time, ahead of all others |
+//! | a thread that works while another one leaves | [`Lock::behind`] | for a time, behind those who look: the lock may be that of the thread that leaves, which never gives it back |
+//!
+//! [`Leaver`] knows who is who.
+//!
 //! Must not know: what is locked.
 
 use super::sys;
-use crate::sync::fixed::{AtomicU32, Ordering};
+use crate::sync::fixed::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -56,17 +64,37 @@ impl<T> Lock<T> {
         if found.is_some() || time.is_zero() {
             return found;
         }
-        self.looking.fetch_add(1, Ordering::Relaxed); // Relaxed: a hint; the lock has its own order
+        let _others_wait = self.looks();
+        Lock::<T>::again(time, || self.look())
+    }
+
+    /// The same behind those who look, for a thread that does not leave.
+    pub fn behind(&self, time: Duration) -> Option<Guard<'_, T>> {
+        let found = self.try_lock();
+        if found.is_some() || time.is_zero() {
+            return found;
+        }
+        Lock::<T>::again(time, || self.try_lock())
+    }
+
+    fn again<'a>(time: Duration, look: impl Fn() -> Option<Guard<'a, T>>) -> Option<Guard<'a, T>>
+    where
+        T: 'a,
+    {
         let begin = Instant::now();
-        let found = loop {
-            let found = self.look();
+        loop {
+            let found = look();
             if found.is_some() || begin.elapsed() >= time {
-                break found;
+                return found;
             }
             sys::nap(BETWEEN_LOOKS);
-        };
-        self.looking.fetch_sub(1, Ordering::Relaxed); // Relaxed: as above
-        found
+        }
+    }
+
+    /// Somebody looks, until the result is dropped.
+    pub(crate) fn looks(&self) -> Looking<'_> {
+        self.looking.fetch_add(1, Ordering::Relaxed); // Relaxed: a hint; the lock has its own order
+        Looking(&self.looking)
     }
 
     #[inline]
@@ -90,6 +118,46 @@ impl<T> Lock<T> {
                 return;
             }
             sys::nap(BETWEEN_LOOKS);
+        }
+    }
+}
+
+/// Somebody looks.
+pub(crate) struct Looking<'a>(&'a AtomicU32);
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed); // Relaxed: as where it was counted
+    }
+}
+
+/// The thread that leaves, if one does. It may be in a signal handler that has interrupted its own work.
+#[derive(Default)]
+pub struct Leaver(AtomicUsize);
+
+impl Leaver {
+    /// Nobody leaves.
+    pub const fn nobody() -> Leaver {
+        Leaver(AtomicUsize::new(0))
+    }
+
+    /// This thread leaves.
+    pub fn leaves(&self) {
+        self.0.store(sys::thread_number(), Ordering::Relaxed); // Relaxed: this thread knows it, and others need not yet
+    }
+
+    /// Some thread leaves.
+    pub fn is_there(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0 // Relaxed: a hint
+    }
+
+    /// The lock. `None`: a thread leaves, and it did not become free in this time. Without anybody who leaves this waits as long as it takes.
+    #[inline]
+    pub fn enter<'a, T>(&self, lock: &'a Lock<T>, time: Duration) -> Option<Guard<'a, T>> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Some(lock.lock()), // Relaxed, above: as in `leaves`
+            leaver if leaver == sys::thread_number() => lock.within(time),
+            _ => lock.behind(time),
         }
     }
 }
@@ -157,5 +225,24 @@ mod tests {
             assert!(looks.join().unwrap());
         });
         assert!(!lock.is_looked_at() && lock.try_lock().is_some());
+    }
+
+    /// Who leaves is ahead of a thread that works meanwhile. That thread waits for a time only, since the lock may never be given back.
+    #[test]
+    fn who_leaves_is_ahead_of_others_and_neither_waits_for_ever() {
+        const MOMENT: Duration = Duration::from_millis(1);
+        let (lock, leaver) = (Lock::new(()), Leaver::default());
+        assert!(!leaver.is_there() && leaver.enter(&lock, Duration::ZERO).is_some());
+        leaver.leaves();
+        let from_another =
+            || thread::scope(|scope| scope.spawn(|| leaver.enter(&lock, MOMENT).is_some()).join().unwrap());
+        assert!(leaver.is_there() && from_another());
+        let looking = lock.looks();
+        assert!(leaver.enter(&lock, MOMENT).is_some() && !from_another(), "one of them leaves");
+        drop(looking);
+        let held = lock.lock();
+        assert!(leaver.enter(&lock, MOMENT).is_none() && !from_another(), "it is this thread's own");
+        drop(held);
+        assert!(from_another());
     }
 }

@@ -286,7 +286,8 @@ impl Wire for SisciWire {
         loop {
             let mut have_all_heard = true;
             for outlet in &self.outlets {
-                let Some(mut outlet) = outlet.within(end.saturating_duration_since(Instant::now())) else { return };
+                // One that this thread has interrupted itself in stays as it is.
+                let Some(mut outlet) = outlet.within(OTHERS) else { continue };
                 have_all_heard &= outlet.leave(&self.ground);
                 self.count(&mut outlet);
             }

@@ -44,7 +44,7 @@ use crate::os::lock::{Guard, Lock};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
 use crate::os::tcp::{self, Congestion};
-use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, OnceBox, Ordering};
 use address::{Endpoint, Listening};
 use contact::Attempts;
 use greet::Refusal;
@@ -149,7 +149,7 @@ pub struct Tcp {
     card: Card,
     epoll: Epoll,
     book: OnceLock<Book>,
-    peers: Box<[OnceLock<Box<Peer>>]>,
+    peers: Box<[OnceBox<Peer>]>,
     receiving: Lock<Receiving>,
     newcomers: Lock<Vec<Greeting>>,
     losses: Lock<Vec<(u32, Lost)>>,
@@ -185,7 +185,7 @@ impl Tcp {
             card,
             epoll,
             book: OnceLock::new(),
-            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
+            peers: (0..nodes).map(|_| OnceBox::default()).collect(),
             receiving: Lock::new(Receiving { listeners, ..Receiving::default() }),
             newcomers: Lock::default(),
             losses: Lock::default(),
@@ -230,7 +230,8 @@ impl Tcp {
     }
 
     fn peer(&self, rank: u32) -> &Peer {
-        self.peers[rank as usize].get_or_init(Box::default)
+        let place = &self.peers[rank as usize];
+        place.get().unwrap_or_else(|| place.get_or_keep(Box::default()))
     }
 
     /// Does something with the link to `peer`; begins the contact if there is none.
@@ -449,7 +450,7 @@ impl Wire for Tcp {
         }
         let is_made =
             |peer: &Peer| peer.contact.within(OTHERS).is_some_and(|contact| matches!(*contact, Contact::Made));
-        let mut open: Vec<(u32, &Peer)> = known().filter(|(_, peer)| is_made(peer)).map(|(r, p)| (r, &**p)).collect();
+        let mut open: Vec<(u32, &Peer)> = known().filter(|(_, peer)| is_made(peer)).collect();
         for (_, peer) in &open {
             if let Some(mut link) = peer.link.within(OTHERS)
                 && link.socket().is_some()

@@ -60,10 +60,10 @@ use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
-use crate::os::lock::{Guard, Lock};
+use crate::os::lock::{Guard, Leaver, Lock};
 use crate::os::net::Epoll;
 use crate::os::{sys, timer::Timer, udp};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceBox, Ordering};
 use batch::Batch;
 use direct::{DIRECT, Direct, Sleepers};
 use faults::Faults;
@@ -112,7 +112,7 @@ pub struct Udp {
     timer: Timer,
     begin: Instant,
     book: OnceLock<Book>,
-    peers: Box<[OnceLock<Box<Lock<Peer>>>]>,
+    peers: Box<[OnceBox<Lock<Peer>>]>,
     /// Which one thread at a time has.
     receiving: Lock<Receiving>,
     /// For threads that send.
@@ -126,8 +126,8 @@ pub struct Udp {
     silence: Duration,
     contact: Duration,
     faults: Option<Lock<Faults>>,
-    /// A thread leaves the job, and waits for no lock.
-    is_leaving: AtomicBool,
+    /// Who leaves the job waits for no lock of its own, and others then wait for none of that thread's.
+    leaver: Leaver,
 }
 
 impl Udp {
@@ -163,7 +163,7 @@ impl Udp {
             timer,
             begin: Instant::now(),
             book: OnceLock::new(),
-            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
+            peers: (0..nodes).map(|_| OnceBox::default()).collect(),
             receiving: Lock::default(),
             batches: Lock::default(),
             losses: Lock::default(),
@@ -173,7 +173,7 @@ impl Udp {
             silence: SILENCE,
             contact: CONTACT,
             faults: None,
-            is_leaving: AtomicBool::new(false),
+            leaver: Leaver::default(),
         })
     }
 
@@ -213,19 +213,12 @@ impl Udp {
 
     fn peer(&self, rank: u32) -> &Lock<Peer> {
         let place = &self.peers[rank as usize];
-        place.get().unwrap_or_else(|| {
-            let made = Box::new(Lock::new(self.make(rank))); // not in there: see `enter`
-            place.get_or_init(|| made)
-        })
+        place.get().unwrap_or_else(|| place.get_or_keep(Box::new(Lock::new(self.make(rank)))))
     }
 
-    /// What one thread at a time has. `None`: a thread leaves the job. It may be a signal handler that has interrupted its own work, so that
-    /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
+    /// What one thread at a time has. `None`: a thread leaves the job ([`Leaver`]). What is not done counts as lost on the way.
     fn enter<'a, T>(&self, lock: &'a Lock<T>, time: Duration) -> Option<Guard<'a, T>> {
-        match self.is_leaving.load(Ordering::Relaxed) {
-            true => lock.within(time), // Relaxed, above: this thread has set it, or does not need to know yet
-            false => Some(lock.lock()),
-        }
+        self.leaver.enter(lock, time)
     }
 
     /// Does something with the link to a peer, and sends what that makes.
@@ -398,7 +391,7 @@ impl Wire for Udp {
     }
 
     fn begins_to_leave(&self) -> bool {
-        self.is_leaving.store(true, Ordering::Relaxed); // Relaxed: see `enter`
+        self.leaver.leaves();
         true
     }
 
