@@ -8,7 +8,9 @@ use super::head::HEAD;
 /// Bytes of a call: with the heads of IPv6 and of an Ethernet frame as many as the system passes on in one piece, which is less than 64 KiB.
 pub const TOGETHER: usize = 65_472;
 /// In a flood, packets that fill no call wait for others for so long at most. Behind others that are under way that is no delay. A guess.
-const LINGER: u64 = 100;
+const LINGER: u64 = 30;
+/// The last piece of a Long waits so long for what announces it, which comes with the next Long. A guess.
+const FOLLOWS: u64 = 100;
 /// As many packets wait for each other as a way takes in so many µs, at most. A guess.
 const AT_ONCE: u64 = 250;
 /// Packets of so many bytes of their own, or more, leave their memory to others, as long as so many have. Else the allocator gives back to
@@ -65,7 +67,7 @@ impl Burst {
         }
         self.allowed = waiting - rest;
         if self.allowed > 0 || self.until == 0 {
-            self.until = now + LINGER;
+            self.until = now + if grows { FOLLOWS } else { LINGER };
         }
     }
 
@@ -144,7 +146,7 @@ mod tests {
         burst.begin(200, 8, false);
         assert_eq!(burst.until(), None, "two full calls");
         burst.begin(300, 8, true);
-        assert_eq!((burst.allowed, burst.until()), (4, Some(300 + LINGER)), "the last one grows");
+        assert_eq!((burst.allowed, burst.until()), (4, Some(300 + FOLLOWS)), "the last one grows");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use super::datagram::Datagram;
 use super::guard::Guard;
-use super::head::{self, HEAD, Head, Kind};
+use super::head::{self, Differs, HEAD, Head, Kind};
 use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
 use super::outbox::Outbox;
@@ -77,8 +77,8 @@ pub struct Pipe {
     size: Size,
     /// A packet that goes in parts, and where the next one begins.
     parts: Option<(u32, usize)>,
-    /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
-    pub differs: bool,
+    /// Why a datagram of the peer's was refused that was not damaged.
+    pub differs: Option<Differs>,
     /// One end has asked the other for a sign, because nothing was said for long.
     pub is_silent: bool,
 }
@@ -102,7 +102,7 @@ impl Pipe {
             guard: None,
             size: Size::new(terms.most + HEAD),
             parts: None,
-            differs: false,
+            differs: None,
             is_silent: false,
         };
         pipe.fill();
@@ -179,6 +179,11 @@ impl Pipe {
         self.inn.is_some()
     }
 
+    /// The peer was sent a first datagram.
+    pub fn has_greeted(&self) -> bool {
+        self.hellos > 0
+    }
+
     /// Datagrams that were not the peer's, or damaged, or repeated on the way.
     pub fn refused(&self) -> u64 {
         self.out.counts.damaged
@@ -217,8 +222,8 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = self.read(datagram) else {
             self.out.counts.damaged += 1;
-            let other = Head::read(datagram, self.guard.is_none(), self.terms.seeds[1]);
-            self.differs |= other.is_some_and(|(head, _)| head.job == self.terms.job);
+            let differs = Differs::find(datagram, self.guard.is_some(), self.terms.seeds[1], self.terms.job);
+            self.differs = differs.or(self.differs);
             return;
         };
         if head.kind.makes_keys() {
