@@ -8,11 +8,12 @@ use super::BoxId;
 use super::message::{Block, Storage};
 use super::owner::Credit;
 use crate::base::error::Error;
+use crate::os::lock::{Leaver, Lock};
 use crate::sci::adapter::{Counter, Readable};
 use crate::sync::Ordering;
-use crate::sync::park::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where the bytes of a message go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,9 @@ pub enum Where {
     /// Nowhere: the box is gone.
     Gone,
 }
+
+/// Who leaves the job waits so long for the list of places, which is never locked for longer, but by a thread that leaves itself. A guess.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How bytes get into heaps of nodes of other hosts.
 pub trait Network: Send + Sync {
@@ -113,7 +117,11 @@ pub(super) struct Place {
 /// Bytes of a write may come long after its head, and another thread may run handlers between both. So the writes under way are counted: a
 /// place has none when it becomes a message.
 #[derive(Default)]
-pub struct Writable(Mutex<BTreeMap<usize, Room>>);
+pub struct Writable {
+    places: Lock<BTreeMap<usize, Room>>,
+    /// It may have interrupted itself here. Then no more is written.
+    pub(super) leaver: Leaver,
+}
 
 /// Of a place, by where it begins.
 #[derive(Default)]
@@ -128,7 +136,7 @@ struct Room {
 impl Writable {
     /// True if `node` may write `len` bytes at `offset` of the heap. Then it does, until [`Self::end`].
     pub fn begin(&self, node: u32, offset: usize, len: usize) -> bool {
-        let mut places = self.0.lock();
+        let Some(mut places) = self.leaver.enter(&self.places, PATIENCE) else { return false };
         let Some((at, room)) = places.range_mut(..=offset).next_back() else { return false };
         let skipped = offset - at;
         // Not at the end of a place, where another may begin meanwhile: it would end a write that it does not know.
@@ -140,23 +148,24 @@ impl Writable {
 
     /// A write at `offset` is over.
     pub fn end(&self, offset: usize) {
-        if let Some((_, room)) = self.0.lock().range_mut(..=offset).next_back() {
+        let Some(mut places) = self.leaver.enter(&self.places, PATIENCE) else { return };
+        if let Some((_, room)) = places.range_mut(..=offset).next_back() {
             room.writes = room.writes.saturating_sub(1);
         }
     }
 
     pub(super) fn open(&self, node: u32, offset: usize, len: usize) {
-        self.0.lock().insert(offset, Room { node, len, writes: 0 });
+        self.places.lock().insert(offset, Room { node, len, writes: 0 });
     }
 
     /// A place begins at `offset`.
     pub(super) fn has(&self, offset: usize) -> bool {
-        self.0.lock().contains_key(&offset)
+        self.places.lock().contains_key(&offset)
     }
 
     /// `node` may not write there any more. False: it had no place there, or a write is under way.
     pub(super) fn close(&self, node: u32, offset: usize) -> bool {
-        let mut places = self.0.lock();
+        let mut places = self.places.lock();
         let may = places.get(&offset).is_some_and(|room| room.node == node && room.writes == 0);
         may && places.remove(&offset).is_some()
     }
@@ -200,5 +209,18 @@ mod tests {
         assert!(!writable.close(4, 512), "another node's");
         assert!(writable.has(512) && writable.close(3, 512));
         assert!(!writable.has(512) && !writable.close(3, 512) && !writable.begin(3, 512, 1));
+    }
+
+    /// As a signal handler finds it that has interrupted its thread here.
+    #[test]
+    fn who_leaves_waits_for_no_lock_of_its_own() {
+        let writable = Writable::default();
+        writable.open(3, 512, 100);
+        writable.leaver.leaves();
+        let held = writable.places.lock();
+        assert!(!writable.begin(3, 512, 100));
+        writable.end(512);
+        drop(held);
+        assert!(writable.begin(3, 512, 100));
     }
 }

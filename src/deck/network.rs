@@ -47,6 +47,10 @@ impl Rule for Arc<Writable> {
     fn ends(&self, offset: usize) {
         self.end(offset);
     }
+
+    fn leaves(&self) {
+        self.leaver.leaves();
+    }
 }
 
 /// Opens both ways. `map` is this node's heap, `len` the bytes of each heap. All nodes call it before anybody gives.

@@ -10,6 +10,7 @@ pub mod host;
 pub mod layout;
 pub mod levels;
 pub mod limit;
+pub mod lock;
 pub mod machine;
 pub mod namespace;
 pub mod net;

@@ -1,6 +1,6 @@
 //! A descriptor that is readable from a time on.
 
-use parking_lot::Mutex;
+use super::lock::Lock;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 /// A timer.
 pub struct Timer {
     fd: OwnedFd,
-    set: Mutex<Option<Instant>>,
+    set: Lock<Option<Instant>>,
 }
 
 impl Timer {
     /// One that is not set.
     pub fn new() -> io::Result<Timer> {
         let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        Ok(Timer { fd, set: Mutex::new(None) })
+        Ok(Timer { fd, set: Lock::new(None) })
     }
 
     /// Its descriptor.
@@ -26,9 +26,10 @@ impl Timer {
         self.fd.as_fd()
     }
 
-    /// The descriptor is readable from `at` on; `None`: it is not.
+    /// The descriptor is readable from `at` on; `None`: it is not. One thread at a time sets it, so none waits: a signal handler that has
+    /// interrupted its thread here changes nothing.
     pub fn set(&self, at: Option<Instant>) {
-        let mut set = self.set.lock();
+        let Some(mut set) = self.set.try_lock() else { return };
         if *set == at {
             return;
         }
@@ -61,6 +62,10 @@ mod tests {
         timer.set(Some(Instant::now() + Duration::from_millis(1)));
         assert!(shows(Duration::from_secs(60)));
         timer.set(None);
+        assert!(!shows(Duration::ZERO));
+        let held = timer.set.lock(); // as a signal handler finds it
+        timer.set(Some(Instant::now()));
+        drop(held);
         assert!(!shows(Duration::ZERO));
     }
 }

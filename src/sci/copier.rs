@@ -50,6 +50,8 @@ struct Shared {
     work: Condvar,
     /// Transfers of which no thread has taken the last piece. A hint.
     open: AtomicUsize,
+    /// Bytes that the thread copied, and that others did, see [`By`]. No part of the state: a node says it at its exit, and may have interrupted itself there.
+    moved: [AtomicU64; 2],
 }
 
 #[derive(Default)]
@@ -61,7 +63,13 @@ struct State {
     thread: ThreadIs,
     /// The copier was dropped.
     end: bool,
-    moved: Work,
+}
+
+/// Who copies.
+#[derive(Clone, Copy)]
+enum By {
+    Thread,
+    Helper,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -98,7 +106,12 @@ unsafe impl Send for Transfer {}
 impl Copier {
     /// A copier with room for `depth` transfers that are not finished.
     pub fn new(depth: usize) -> Copier {
-        let shared = Shared { state: Mutex::new(State::default()), work: Condvar::new(), open: AtomicUsize::new(0) };
+        let shared = Shared {
+            state: Mutex::new(State::default()),
+            work: Condvar::new(),
+            open: AtomicUsize::new(0),
+            moved: Default::default(),
+        };
         Copier { shared: Arc::new(shared), depth, thread: Mutex::new(None) }
     }
 
@@ -147,14 +160,15 @@ impl Copier {
             return false;
         }
         let mut state = self.shared.state.lock();
-        let len = self.shared.copy_one(&mut state);
-        state.moved.helpers += len as u64;
-        len > 0
+        self.shared.copy_one(&mut state, By::Helper) > 0
     }
 
     /// What was copied, and by whom.
     pub fn work(&self) -> Work {
-        self.shared.state.lock().moved
+        let [thread, helpers] =
+            [By::Thread, By::Helper].map(|by| self.shared.moved[by as usize].load(Ordering::Relaxed));
+        // Relaxed, above: counts
+        Work { thread, helpers }
     }
 
     /// Under the lock of the state, which the thread waits for first.
@@ -186,9 +200,7 @@ impl Shared {
     fn serve(&self) {
         let mut state = self.state.lock();
         loop {
-            let len = self.copy_one(&mut state);
-            state.moved.thread += len as u64;
-            if len > 0 {
+            if self.copy_one(&mut state, By::Thread) > 0 {
                 continue;
             }
             if state.end {
@@ -206,12 +218,13 @@ impl Shared {
     }
 
     /// Copies one piece with the lock open meanwhile; its length, 0 when there was none.
-    fn copy_one(&self, state: &mut MutexGuard<'_, State>) -> usize {
+    fn copy_one(&self, state: &mut MutexGuard<'_, State>, by: By) -> usize {
         let Some((piece, is_last)) = state.take() else { return 0 };
         if is_last {
             self.open.fetch_sub(1, Ordering::Relaxed); // Relaxed: a hint
         }
         MutexGuard::unlocked(state, || piece.copy());
+        self.moved[by as usize].fetch_add(piece.len as u64, Ordering::Relaxed); // Relaxed: a count
         state.finish(&piece);
         piece.len
     }
@@ -291,7 +304,9 @@ mod tests {
         wait(|| finished.load(Ordering::Acquire) == 1);
         assert_eq!(target[9..9 + len], source[3..3 + len]);
         assert!(target[..9].iter().chain(&target[9 + len..]).all(|byte| *byte == 0));
-        wait(|| copier.work() == Work { thread: len as u64, helpers: 0 });
+        let held = copier.shared.state.lock(); // a node that leaves may have interrupted itself here
+        assert_eq!(copier.work(), Work { thread: len as u64, helpers: 0 });
+        drop(held);
         assert!(!copier.help());
     }
 

@@ -70,6 +70,14 @@ impl<A: Adapter> Timed<A> {
     pub fn deliver(&self) {
         self.core.barrier();
     }
+
+    /// The same before this node leaves its job, unless this thread is a signal handler that has interrupted itself in the middle of a store:
+    /// here, or below where `may_store` says so.
+    fn deliver_last(&self, may_store: impl FnOnce() -> bool) {
+        if self.core.begins_to_leave() && may_store() {
+            self.deliver();
+        }
+    }
 }
 
 impl<A: Adapter> Adapter for Timed<A> {
@@ -164,9 +172,8 @@ impl<A: JobAdapter> JobAdapter for Timed<A> {
         self.inner.start_thread(always)
     }
 
-    /// What this node has stored arrives first.
     fn leave(&self, time: Duration) {
-        self.deliver();
+        self.deliver_last(|| self.inner.far().is_none_or(Far::begins_to_leave));
         self.inner.leave(time);
     }
 }

@@ -13,9 +13,9 @@
 use crate::base::config::{Config, Observe};
 use crate::base::fatal;
 use crate::os::host;
+use crate::os::lock::{Guard, Lock};
 use crate::trace::{Sink, source};
 use libc::c_void;
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
@@ -92,7 +92,7 @@ struct Inner {
     last: usize,
 }
 
-static INNER: LazyLock<Mutex<Inner>> = LazyLock::new(Mutex::default);
+static INNER: LazyLock<Lock<Inner>> = LazyLock::new(Lock::default);
 
 static SETTINGS: LazyLock<Observe> = LazyLock::new(|| match Config::from_env() {
     Ok((config, _)) => config.observe,
@@ -183,7 +183,7 @@ fn check_live(call: &str, inner: &Inner) {
     inner.live.iter().for_each(|(at, block)| check(call, *at, block));
 }
 
-fn lock(call: &str) -> MutexGuard<'static, Inner> {
+fn lock(call: &str) -> Guard<'static, Inner> {
     let inner = INNER.lock();
     if SETTINGS.heap_check {
         check_live(call, &inner);
@@ -199,7 +199,7 @@ pub fn stats() -> Stats {
 /// Lists the live blocks if GASNET_MALLOCFILE asks for it. Called at the node's exit; waits for other threads only a
 /// moment.
 pub fn report_at_exit(node: u32) {
-    let Some(inner) = INNER.try_lock_for(PATIENCE) else { return };
+    let Some(inner) = INNER.within(PATIENCE) else { return };
     if inner.stats.allocated_objects == 0 {
         return; // the client does not use this heap
     }

@@ -241,6 +241,12 @@ pub fn write_matrix(hardware: &Hardware<'_>) {
     }
 }
 
+/// This thread leaves the job, and may be a signal handler that has interrupted itself in the middle of a line.
+pub fn leaves() {
+    let Some(state) = state() else { return };
+    [&state.trace, &state.stats].into_iter().flatten().for_each(|way| way.sink.leaves());
+}
+
 /// Writes out the lines that are held back. For a process that ends, in whatever state: it waits for other threads
 /// only a moment.
 pub fn flush() {

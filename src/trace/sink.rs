@@ -1,6 +1,6 @@
 //! A file to which threads and nodes add whole lines.
 
-use parking_lot::Mutex;
+use crate::os::lock::{Leaver, Lock};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -9,6 +9,10 @@ use std::time::Duration;
 
 /// Bytes that are held back before they are written. A multiple of pages; a guess.
 const ROOM: usize = 32 << 10;
+
+/// Who leaves waits so long for a thread that is in the middle of a line, and for itself if it has interrupted itself there. There are many
+/// lines at the end, and one second for all. A guess.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Empties the file `name` if all nodes write to it. A failure is ignored here, because opening the file will fail
 /// too, and that is reported.
@@ -20,7 +24,8 @@ pub(super) fn empty(name: &str) {
 
 /// The file, and the lines that are not written to it yet.
 pub(crate) struct Sink {
-    inner: Mutex<(File, Vec<u8>)>,
+    inner: Lock<(File, Vec<u8>)>,
+    leaver: Leaver,
     flush: bool,
 }
 
@@ -45,12 +50,18 @@ impl Sink {
                 File::options().append(true).create(true).open(&path)?
             }
         };
-        Ok(Sink { inner: Mutex::new((file, Vec::new())), flush })
+        Ok(Sink { inner: Lock::new((file, Vec::new())), leaver: Leaver::default(), flush })
     }
 
-    /// Adds one line. A line that cannot be written is lost.
+    /// This thread leaves the job, perhaps in the middle of a line.
+    pub(crate) fn leaves(&self) {
+        self.leaver.leaves();
+    }
+
+    /// Adds one line. A line that cannot be written is lost; so is one for which the file is not free, if a thread leaves.
     pub(crate) fn line(&self, text: fmt::Arguments<'_>) {
-        let (file, held) = &mut *self.inner.lock();
+        let Some(mut inner) = self.leaver.enter(&self.inner, PATIENCE) else { return };
+        let (file, held) = &mut *inner;
         let _ = held.write_fmt(text);
         held.push(b'\n');
         if self.flush || held.len() >= ROOM {
@@ -61,10 +72,34 @@ impl Sink {
 
     /// Writes out the lines that are held back, unless another thread uses the file for longer than `patience`.
     pub(crate) fn flush(&self, patience: Duration) {
-        if let Some(mut inner) = self.inner.try_lock_for(patience) {
+        if let Some(mut inner) = self.inner.within(patience) {
             let (file, held) = &mut *inner;
             let _ = file.write_all(held);
             held.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a signal handler finds it that has interrupted its thread in the middle of a line.
+    #[test]
+    fn who_leaves_waits_for_no_line_of_its_own() {
+        let name = std::env::temp_dir().join(format!("gasnet-sci-sink-{}-%", std::process::id()));
+        let name = name.to_str().expect("ASCII");
+        let sink = Sink::open(name, 3, false).unwrap();
+        sink.line(format_args!("first"));
+        sink.leaves();
+        let held = sink.inner.lock();
+        sink.line(format_args!("lost"));
+        sink.flush(Duration::ZERO);
+        drop(held);
+        sink.line(format_args!("last"));
+        sink.flush(Duration::ZERO);
+        let file = name.replace('%', "3");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first\nlast\n");
+        std::fs::remove_file(file).unwrap();
     }
 }

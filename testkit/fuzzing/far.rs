@@ -7,6 +7,7 @@ use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::greet::{HELLO, Hello, Refusal, VERSIONS};
 use crate::boot::contact::greeting::{Greeting, Identity, Step};
+use crate::os::lock::Lock;
 use crate::os::sys;
 use crate::sci::far::apply::Regions;
 use crate::sci::far::tcp::head::{HEAD, Head};
@@ -16,7 +17,6 @@ use crate::sci::far::wire::{Kept, Lost, Sink};
 use crate::sci::heap::{Heap, HeapFabric};
 use crate::sci::{Adapter, LocalMap, LocalSegment, NodeId, Placement, SegmentId};
 use crate::sync::{AtomicU64, Ordering};
-use parking_lot::Mutex;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -110,7 +110,7 @@ fn stream(input: &mut Input<'_>) {
     static DONE: AtomicU64 = AtomicU64::new(0);
     let node = Node(memory());
     let (ours, mut theirs) = connection();
-    let link = Mutex::new(Link::default());
+    let link = Lock::new(Link::default());
     link.lock().open(ours.clone(), None).expect("nothing is to be sent");
     // Memory around the landings of reads, of which no more than the landings may change.
     let mut room = vec![0xA5u8; 1024];

@@ -225,6 +225,7 @@ pub unsafe extern "C" fn gasneti_sci_fatal(text: *const c_char) -> ! {
 
 /// What the node's exit calls: other hosts get what was sent to them, and the traces their last lines.
 fn leave() {
+    trace::leaves();
     if let Ok(job) = Job::get() {
         job.leave();
     }

@@ -22,6 +22,8 @@ pub trait Rule: Send + Sync {
     }
     /// A write at `offset` that has begun is over.
     fn ends(&self, _offset: usize) {}
+    /// This thread leaves the job, and must not wait for a lock that it has.
+    fn leaves(&self) {}
 }
 
 impl<F: Fn(u32, usize, usize) -> bool + Send + Sync> Rule for F {
@@ -61,6 +63,11 @@ impl Regions {
         let (base, len) = (if map.is_empty() { std::ptr::null_mut() } else { map.ptr(0) }, map.len());
         let region = Region { base, len, may_write, _map: Box::new(map) };
         assert!(self.table[id.0 as usize].set(region).is_ok(), "admitted once");
+    }
+
+    /// This thread leaves the job.
+    pub fn leaves(&self) {
+        self.table.iter().filter_map(OnceLock::get).for_each(|region| region.may_write.leaves());
     }
 
     /// The region, if it has `len` bytes at `offset`.

@@ -10,9 +10,9 @@
 
 use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, Readable, Sink, Wire, Writable};
 use crate::os::event;
+use crate::os::lock::Lock;
 use crate::sci::random::Random;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ struct Address(*mut u8);
 unsafe impl Send for Address {}
 
 /// What one node has sent to another that has not taken it yet, in order.
-type Queue = Mutex<VecDeque<Thing>>;
+type Queue = Lock<VecDeque<Thing>>;
 
 /// All nodes.
 struct Net {
@@ -89,9 +89,9 @@ impl Net {
 pub(crate) struct Memory {
     me: u32,
     net: Arc<Net>,
-    random: Option<Mutex<Random>>,
+    random: Option<Lock<Random>>,
     /// One thread at a time takes things.
-    taking: Mutex<()>,
+    taking: Lock<()>,
     /// Transfers that this node has begun and that are not complete.
     under_way: AtomicU64,
     /// By peer: this node's link to it has ended.
@@ -111,8 +111,8 @@ impl Memory {
         let wire = |me| Memory {
             me,
             net: net.clone(),
-            random: seed.map(|seed| Mutex::new(Random::new(seed << 16 | u64::from(me)))),
-            taking: Mutex::default(),
+            random: seed.map(|seed| Lock::new(Random::new(seed << 16 | u64::from(me)))),
+            taking: Lock::default(),
             under_way: AtomicU64::new(0),
             lost: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
             drops_each: 0,

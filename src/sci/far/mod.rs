@@ -47,15 +47,14 @@ pub mod udp;
 pub mod wire;
 
 use crate::base::fatal;
+use crate::os::lock::{Guard, Lock};
 use crate::os::sys;
 use crate::sci::{Effort, SegmentId};
-use crate::sync::{AtomicBool, AtomicU32, Ordering, spin_loop};
+use crate::sync::{AtomicBool, AtomicU32, OnceBox, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
 use held::Held;
-use parking_lot::{Mutex, MutexGuard};
 use quiet::Quiet;
 use record::Kind;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wire::{AREAS, HEAP, Lost, OTHERS, SEGMENT, Sink, Wire, area_of, offset_in};
 
@@ -97,7 +96,7 @@ impl Stage {
 /// What this node has for one peer.
 #[derive(Default)]
 struct Lane {
-    stage: Mutex<Stage>,
+    stage: Lock<Stage>,
     /// Flushes since the peer has sent something; half of them when it does.
     unanswered: AtomicU32,
 }
@@ -110,7 +109,7 @@ pub struct Far {
     frame_max: usize,
     regions: Regions,
     areas: [SegmentId; AREAS],
-    lanes: Box<[OnceLock<Box<Lane>>]>,
+    lanes: Box<[OnceBox<Lane>]>,
     /// Looks that are left until the network is quiet; 0: it is.
     warm: AtomicU32,
     quiet: Quiet,
@@ -124,7 +123,7 @@ pub struct Far {
     is_helped: AtomicBool,
     call: thread::Call,
     held: Held,
-    gone: Mutex<Vec<Gone>>,
+    gone: Lock<Vec<Gone>>,
     any_lost: AtomicBool,
 }
 
@@ -145,7 +144,7 @@ impl Far {
             wire,
             regions: Regions::default(),
             areas,
-            lanes: (0..nodes).map(|_| OnceLock::new()).collect(),
+            lanes: (0..nodes).map(|_| OnceBox::default()).collect(),
             warm: AtomicU32::new(0),
             quiet: Quiet::default(),
             found: AtomicU32::new(0),
@@ -154,7 +153,7 @@ impl Far {
             is_helped: AtomicBool::new(false),
             call: thread::Call::default(),
             held: Held::default(),
-            gone: Mutex::default(),
+            gone: Lock::default(),
             any_lost: AtomicBool::new(false),
         }))
     }
@@ -182,10 +181,11 @@ impl Far {
     }
 
     fn lane(&self, peer: u32) -> &Lane {
-        self.lanes[peer as usize].get_or_init(Box::default)
+        let place = &self.lanes[peer as usize];
+        place.get().unwrap_or_else(|| place.get_or_keep(Box::default()))
     }
 
-    fn stage(&self, peer: u32) -> MutexGuard<'_, Stage> {
+    fn stage(&self, peer: u32) -> Guard<'_, Stage> {
         self.lane(peer).stage.lock()
     }
 
@@ -237,7 +237,7 @@ impl Far {
 
     /// Leaves what is in `stage` to the next poll, or to the thread. The caller has it locked until here, so that nobody who sends
     /// all stages takes it for an empty one.
-    fn keep(&self, stage: MutexGuard<'_, Stage>) {
+    fn keep(&self, stage: Guard<'_, Stage>) {
         // Relaxed, all: a stage is looked at under its lock. The thread that set it first has called the helper.
         if !self.unsent.load(Ordering::Relaxed) {
             self.unsent.store(true, Ordering::Relaxed); // Relaxed: as above
@@ -248,7 +248,7 @@ impl Far {
 
     /// True while something of this node waits to be sent or answered, which only a look at the network can move.
     fn is_waiting(&self) -> bool {
-        self.unsent.load(Ordering::Relaxed) || self.wire.is_busy() // Relaxed: the caller has the lock of the call
+        self.unsent.load(Ordering::Relaxed) || self.wire.is_busy() // Relaxed: the fence of the call
     }
 
     /// A poll begins: what it stores goes out when it is over ([`Far::release`]). False: it is a poll in a poll. The caller has a lock, so
@@ -425,9 +425,17 @@ impl Far {
         }
     }
 
+    /// This thread leaves the job, and may be a signal handler that has interrupted its own work here. False: it has, so that it must store
+    /// nothing any more.
+    pub fn begins_to_leave(&self) -> bool {
+        let mut lanes = self.lanes.iter().filter_map(OnceBox::get);
+        self.wire.begins_to_leave() && lanes.all(|lane| lane.stage.within(OTHERS).is_some())
+    }
+
     /// This node leaves in good order: what was stored reaches the peers, if they take it within `time`.
     pub fn leave(&self, time: Duration) {
         let (begin, end) = (Instant::now(), Instant::now() + time);
+        self.regions.leaves();
         // Half of the time: this thread may have a stage, as the wire may be at work on it (`Wire::begins_to_leave`).
         while self.wire.begins_to_leave() && !self.flush_all() && begin.elapsed() < time / 2 {
             self.wire.progress(&FarSink(self), true);
@@ -442,9 +450,10 @@ struct FarSink<'a>(&'a Far);
 
 impl Sink for FarSink<'_> {
     fn frame(&self, peer: u32, frame: &[u8]) {
-        let unanswered = &self.0.lane(peer).unanswered;
-        // Half: a peer that gives credits back now and then does not end a flood. Relaxed, both: a hint
-        unanswered.store(unanswered.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
+        if let Some(Lane { unanswered, .. }) = self.0.lanes[peer as usize].get() {
+            // Half: a peer that gives credits back now and then does not end a flood. Relaxed, both: a hint
+            unanswered.store(unanswered.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
+        }
         if let Err(problem) = self.0.regions.apply(peer, frame) {
             fatal::fatal(format_args!("node {peer} sent what this library never sends: {problem}; ending the job"));
         }
@@ -464,7 +473,7 @@ impl Sink for FarSink<'_> {
 
     fn lost(&self, peer: u32, why: &Lost) {
         // Who leaves may have interrupted itself there, and needs no losses.
-        let Some(mut gone) = self.0.gone.try_lock_for(OTHERS) else { return };
+        let Some(mut gone) = self.0.gone.within(OTHERS) else { return };
         gone.push(Gone { rank: peer, why: why.clone(), since: Instant::now() });
         self.0.any_lost.store(true, Ordering::Relaxed); // Relaxed: the list has a lock
     }

@@ -15,11 +15,10 @@
 
 use super::{Far, FarSink};
 use crate::os::{signal, sys};
-use crate::sync::Ordering;
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{AtomicU32, Ordering, fence};
 use std::io;
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What waits is left to client threads for so long.
 const TICK: Duration = Duration::from_millis(1);
@@ -28,33 +27,47 @@ const TICK: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(5);
 /// The same for a wire without a descriptor to wait for.
 const BLIND: Duration = Duration::from_micros(100);
+/// A sleep that ends with a call.
+const LONG: Duration = Duration::from_secs(3600);
 /// Bytes of its stack.
 const STACK: usize = 256 << 10;
 
-/// Wakes the thread when something waits.
+/// Wakes the thread when something waits. There is no lock in it: who leaves the job calls as well, and may have interrupted itself here.
 #[derive(Default)]
 pub(super) struct Call {
-    /// The thread was called, and has not found since that nothing waits.
-    is_called: Mutex<bool>,
-    called: Condvar,
+    /// 1: the thread was called, and has not found since that nothing waits. It sleeps on this word while it is 0.
+    is_called: AtomicU32,
 }
 
 impl Call {
     /// Something waits. Said after it can be seen.
     pub(super) fn call(&self) {
-        let mut is_called = self.is_called.lock();
-        if !std::mem::replace(&mut *is_called, true) {
-            self.called.notify_one();
+        // ORDERING: full fence ↔ the one in `wait`: the thread sees what waits, or this one sees that it was not called.
+        fence(Ordering::SeqCst);
+        // Relaxed, both: the fence. A thread that is called already is not called again, so a flood has no line that goes to and fro.
+        if self.is_called.load(Ordering::Relaxed) == 0 && self.is_called.swap(1, Ordering::Relaxed) == 0 {
+            sys::futex_wake_all(&self.is_called);
         }
     }
 
-    /// Returns as soon as `waits` is true, or after `most`. It is asked under the lock, so nothing that begins to wait is overlooked.
+    /// Returns as soon as `waits` is true, or after `most`. It is asked when callers see that the thread was not called, so nothing that
+    /// begins to wait is overlooked.
     fn wait(&self, waits: impl Fn() -> bool, most: Option<Duration>) {
-        let mut is_called = self.is_called.lock();
-        *is_called = waits();
-        match most {
-            Some(most) => drop(self.called.wait_while_for(&mut is_called, |is_called| !*is_called, most)),
-            None => self.called.wait_while(&mut is_called, |is_called| !*is_called),
+        self.is_called.store(0, Ordering::Relaxed); // Relaxed: the fence
+        // ORDERING: full fence ↔ the one in `call`.
+        fence(Ordering::SeqCst);
+        if waits() {
+            self.is_called.store(1, Ordering::Relaxed); // Relaxed: a caller that has not seen it makes a call in vain
+            return;
+        }
+        let end = most.map(|most| Instant::now() + most);
+        while self.is_called.load(Ordering::Relaxed) == 0 {
+            // Relaxed, above: what waits is looked at behind locks, or by a fence.
+            let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return;
+            }
+            sys::futex_wait(&self.is_called, 0, left);
         }
     }
 }
@@ -106,7 +119,6 @@ mod tests {
     use crate::sci::SegmentId;
     use crate::sync::AtomicU64;
     use std::net::Ipv4Addr;
-    use std::time::Instant;
 
     /// Counts the frames' bytes.
     struct Count(AtomicU64);
@@ -123,6 +135,22 @@ mod tests {
             panic!("lost: {why}");
         }
         fn left(&self, _: u32) {}
+    }
+
+    /// As a signal handler finds it that has interrupted its thread here: it waits for nobody, and its call counts.
+    #[test]
+    fn a_call_in_the_middle_of_a_call_or_of_a_wait_ends_the_wait() {
+        let call = Call::default();
+        call.wait(
+            || {
+                call.call();
+                call.call();
+                false
+            },
+            None,
+        );
+        call.wait(|| false, Some(Duration::ZERO));
+        call.wait(|| true, None);
     }
 
     /// The contact must be made, and the last messages of a flood are kept back.

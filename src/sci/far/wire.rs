@@ -15,10 +15,10 @@
 
 #![allow(unsafe_code)] // memory of clients, which callers answer for
 
+use crate::os::lock::{Guard, Lock};
 use crate::sci::SciAddr;
 pub use crate::sci::adapter::{Counter, Readable, Writable};
 use crate::sync::yield_now;
-use parking_lot::{Mutex, MutexGuard};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -66,13 +66,13 @@ pub type Done = Option<Counter>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost(pub String);
 
-/// Who leaves the job waits for locks that others have, who give them back sooner; for his own he would wait forever.
+/// Who leaves the job waits so long for locks ([`Lock::within`]): others give them back sooner, and for his own he would wait forever.
 pub const OTHERS: Duration = Duration::from_millis(50);
 
 /// What one thread at a time has. `None`: another thread has it. A `thorough` caller would sleep next, on a descriptor that may be readable as
 /// long as that thread has not come to look, which needs this caller's core perhaps. So the caller gives it away. Without that, puts of 64 KiB
 /// beside the helping thread on the same core stood still for 3 to 8 ms at a time (EPYC VM, 2026-11).
-pub fn enter<T>(lock: &Mutex<T>, thorough: bool) -> Option<MutexGuard<'_, T>> {
+pub fn enter<T>(lock: &Lock<T>, thorough: bool) -> Option<Guard<'_, T>> {
     let entered = lock.try_lock();
     if entered.is_none() && thorough {
         yield_now();

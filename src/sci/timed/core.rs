@@ -7,12 +7,12 @@ use super::helper::{self, Helped, Helper};
 use super::leave::{self, Packets};
 use super::links::{Burst, Links};
 use super::node::{Ring, Traffic, UnderWay};
+use crate::os::lock::{Guard, Lock};
 use crate::os::sys;
 use crate::sci::delayed::Waiting;
 use crate::sci::model::{Left, Parameters, Route, Topology};
 use crate::sci::{Adapter, NodeId};
 use crate::sync::{AtomicU64, Ordering, fence};
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,13 +38,16 @@ const LATE: f64 = 150_000.0;
 /// Below so many nanoseconds a waiting thread does not even yield.
 const SHORT: f64 = 3_000.0;
 
+/// Who leaves the job waits so long for the lock, which others have for less. A guess.
+const OTHERS: Duration = Duration::from_millis(1);
+
 /// A node's hardware.
 pub(super) struct Core<A: Adapter> {
     pub(super) adapter: A,
     pub(super) setup: Setup,
     /// Nothing takes time: nothing is kept.
     pub(super) is_instant: bool,
-    pub(super) under_way: Mutex<UnderWay<A>>,
+    pub(super) under_way: Lock<UnderWay<A>>,
     /// When something is to be done next, in nanoseconds, or `NOTHING`. Stored under the lock.
     next: AtomicU64,
     helper: Helper,
@@ -58,12 +61,18 @@ pub(super) fn now() -> f64 {
 impl<A: Adapter> Core<A> {
     pub(super) fn new(adapter: A, setup: Setup) -> Core<A> {
         let is_instant = setup.hardware.is_instant();
-        let under_way = Mutex::new(UnderWay::new());
+        let under_way = Lock::new(UnderWay::new());
         Core { adapter, setup, is_instant, under_way, next: AtomicU64::new(NOTHING), helper: Helper::default() }
     }
 
+    /// What went to `peer`. Nothing, if the thread that asks is about to leave, and has interrupted itself here.
     pub(super) fn traffic(&self, peer: NodeId) -> Traffic {
-        self.under_way.lock().peer(peer.0.into()).traffic
+        self.under_way.within(OTHERS).map_or_else(Traffic::default, |mut state| state.peer(peer.0.into()).traffic)
+    }
+
+    /// This thread leaves the job, and may be a signal handler that has interrupted its own work. False: it has done so here.
+    pub(super) fn begins_to_leave(&self) -> bool {
+        self.under_way.within(OTHERS).is_some()
     }
 
     /// Counts something that goes to `peer`.
@@ -138,7 +147,7 @@ impl<A: Adapter> Core<A> {
     }
 
     /// The lock, at a moment when the first of the packets may leave: the links are asked then and not before.
-    fn lock_when_free(&self, packets: impl Packets, ready: f64) -> MutexGuard<'_, UnderWay<A>> {
+    fn lock_when_free(&self, packets: impl Packets, ready: f64) -> Guard<'_, UnderWay<A>> {
         loop {
             let state = self.under_way.lock();
             let first = leave::first(&state.issuer, &self.setup.hardware, packets.clone(), ready);

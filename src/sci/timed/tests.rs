@@ -270,3 +270,19 @@ fn rule_8_in_a_job_that_survives_what_was_published_has_arrived() {
     assert_eq!((word(&local, 64), word(&local, 72), word(&local, 80)), (2, 3, 4));
     assert!(!nodes[1].is_expecting(), "nothing is kept that would be lost");
 }
+
+/// As a signal handler finds it that has interrupted its thread in the middle of a store.
+#[test]
+fn who_leaves_waits_for_no_lock_of_its_own_and_else_delivers_what_is_kept() {
+    let nodes = slow(100.0);
+    let pair = connected(&nodes);
+    let held = nodes[1].core.under_way.lock();
+    nodes[1].deliver_last(|| unreachable!("nothing is stored any more"));
+    assert_eq!(nodes[1].traffic(NodeId(0)), Traffic::default());
+    drop(held);
+    pair.map.publish(64, 7);
+    nodes[1].deliver_last(|| false);
+    assert!(nodes[1].core.has_kept());
+    nodes[1].deliver_last(|| true);
+    assert_eq!(word(&pair.local, 64), 7);
+}

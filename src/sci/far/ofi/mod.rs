@@ -34,12 +34,12 @@ mod wakeup;
 pub use hardware::has_rdma_hardware;
 
 use super::wire::{ADDRESS, Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
+use crate::os::lock::Lock;
 use choose::{Candidate, Wanted};
 use engine::Engine;
 use fabric::{Endpoint, Traits};
 use library::Library;
 use message::{FRAME, HEAD, MESSAGE, Secret};
-use parking_lot::Mutex;
 use receive::Arrived;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
@@ -56,11 +56,11 @@ pub struct OfiWire {
     provider: String,
     address: Vec<u8>,
     /// One thread at a time gives to the sink.
-    gate: Mutex<Gate>,
+    gate: Lock<Gate>,
     /// Taken inside the gate, and never held while a sink is called.
-    engine: Mutex<Engine>,
+    engine: Lock<Engine>,
     /// Writes whose callers call again until the source is free. Taken inside the engine.
-    kept_back: Mutex<Vec<(Call, usize)>>,
+    kept_back: Lock<Vec<(Call, usize)>>,
     /// On what a node sleeps. `None`: the provider has nothing for it.
     wakeup: Option<Wakeup>,
 }
@@ -129,7 +129,7 @@ impl OfiWire {
         let wakeup = descriptor.and_then(|fd| Wakeup::new(fd).ok()); // without one, a node that sleeps looks now and then
         let engine = Engine::new(endpoint, Secret::new(secret), me, nodes, ordered)?;
         let (gate, kept_back) = Default::default();
-        Ok(OfiWire { provider, address, gate, engine: Mutex::new(engine), kept_back, wakeup })
+        Ok(OfiWire { provider, address, gate, engine: Lock::new(engine), kept_back, wakeup })
     }
 
     /// The provider's address of a node, from [`Wire::address`] of that node.
@@ -277,13 +277,13 @@ impl Wire for OfiWire {
     }
 
     fn begins_to_leave(&self) -> bool {
-        self.engine.try_lock_for(OTHERS).is_some() && self.kept_back.try_lock_for(OTHERS).is_some()
+        self.engine.within(OTHERS).is_some() && self.kept_back.within(OTHERS).is_some()
     }
 
     fn leave(&self, _: &dyn Sink, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
-            let Some(mut engine) = self.engine.try_lock_until(end) else { return };
+            let Some(mut engine) = self.engine.within(OTHERS) else { return };
             engine.pump();
             engine.advance();
             if !engine.is_sending() {

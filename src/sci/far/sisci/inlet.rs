@@ -7,8 +7,8 @@
 use super::super::wire::{Lost, Sink};
 use super::layout::{CUT, FRAME, HEAD_BYTES, Head, Kind, LINE, Word};
 use super::outlet::{Ground, Outlet};
+use crate::os::lock::Lock;
 use crate::sync::Ordering;
-use parking_lot::Mutex;
 
 /// See the head of this file.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Inlet {
         ground: &Ground,
         peer: u32,
         token: u64,
-        outlet: &Mutex<Outlet>,
+        outlet: &Lock<Outlet>,
         frame: &mut Vec<u8>,
         sink: &dyn Sink,
     ) -> Result<bool, Lost> {
@@ -105,7 +105,7 @@ impl Inlet {
         peer: u32,
         head: Head,
         bytes: *const u8,
-        outlet: &Mutex<Outlet>,
+        outlet: &Lock<Outlet>,
         frame: &mut Vec<u8>,
         sink: &dyn Sink,
     ) -> Option<()> {

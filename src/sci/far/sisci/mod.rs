@@ -27,6 +27,7 @@ mod transfer;
 
 use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
 use crate::os::event;
+use crate::os::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, yield_now};
 use adapter::{ADAPTER, Bell, Segment};
 use inlet::Inlet;
@@ -34,7 +35,6 @@ use layout::{Address, FRAME, Layout, Word};
 pub use library::Library as SisciLibrary;
 use library::Library;
 use outlet::{Ground, Link, Outlet};
-use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
@@ -49,9 +49,9 @@ pub struct SisciWire {
     secret: [u8; 16],
     address: Vec<u8>,
     bell: Bell,
-    outlets: Box<[Mutex<Outlet>]>,
+    outlets: Box<[Lock<Outlet>]>,
     /// One thread at a time gives to the sink. It may take outlets' locks, and nobody the other way round.
-    gate: Mutex<Gate>,
+    gate: Lock<Gate>,
     /// Things that wait in outlets.
     busy: AtomicU64,
     /// Somebody always sleeps on the descriptor.
@@ -95,14 +95,14 @@ impl SisciWire {
         let dma_from = wishes.dma_from.and_then(|least| dma::threshold(library, least));
         let awake = AtomicU64::new(1);
         let ground = Ground { library, me, node, layout, awake, own, contact: wishes.contact, dma_from };
-        let outlet = |peer| Mutex::new(Outlet::new(&ground, peer, layout::token(&secret, me, peer)));
+        let outlet = |peer| Lock::new(Outlet::new(&ground, peer, layout::token(&secret, me, peer)));
         Ok(SisciWire {
             outlets: (0..nodes).map(outlet).collect(),
             ground,
             secret,
             address,
             bell,
-            gate: Mutex::new(Gate { peers: Vec::new(), frame: Vec::new(), looks: 0, asked: Instant::now() }),
+            gate: Lock::new(Gate { peers: Vec::new(), frame: Vec::new(), looks: 0, asked: Instant::now() }),
             busy: AtomicU64::new(0),
             is_watched: AtomicBool::new(false),
         })
@@ -278,7 +278,7 @@ impl Wire for SisciWire {
     }
 
     fn begins_to_leave(&self) -> bool {
-        self.outlets.iter().all(|outlet| outlet.try_lock_for(OTHERS).is_some())
+        self.outlets.iter().all(|outlet| outlet.within(OTHERS).is_some())
     }
 
     fn leave(&self, sink: &dyn Sink, time: Duration) {
@@ -286,7 +286,8 @@ impl Wire for SisciWire {
         loop {
             let mut have_all_heard = true;
             for outlet in &self.outlets {
-                let Some(mut outlet) = outlet.try_lock_until(end) else { return };
+                // One that this thread has interrupted itself in stays as it is.
+                let Some(mut outlet) = outlet.within(OTHERS) else { continue };
                 have_all_heard &= outlet.leave(&self.ground);
                 self.count(&mut outlet);
             }

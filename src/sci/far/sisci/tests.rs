@@ -220,6 +220,24 @@ fn is_readable(fd: i32, time: Duration) -> bool {
     set[0].revents != 0
 }
 
+/// As a signal handler finds it that has interrupted its thread in the middle of a send.
+#[test]
+fn who_leaves_waits_for_no_lock_of_its_own_and_others_are_told() {
+    let pair = pair(3);
+    pair.set_segments();
+    for peer in [1, 2] {
+        pair.post(0, peer, b"there");
+        pair.until("the frame", || pair.came(peer as usize) == 1);
+    }
+    let node = &pair.nodes[0];
+    assert!(node.wire.begins_to_leave());
+    let held = node.wire.outlets[1].lock();
+    assert!(!node.wire.begins_to_leave());
+    node.wire.leave(node, Duration::from_secs(10));
+    drop(held);
+    pair.nodes[2].until("the end of node 0", || *pair.nodes[2].left.lock() == [0]);
+}
+
 /// All that was posted comes, nothing is lost, and what is sent to it afterwards goes nowhere.
 #[test]
 fn who_leaves_in_good_order_is_no_loss() {

@@ -10,8 +10,8 @@
 use super::head::{HEAD, Head, Kind, WANTS_ACK};
 use super::link::Link;
 use super::sealed::Incoming;
+use crate::os::lock::Lock;
 use crate::sci::far::wire::Sink;
-use parking_lot::Mutex;
 use std::io::{self, ErrorKind, IoSliceMut, Read};
 use std::net::TcpStream;
 
@@ -80,7 +80,7 @@ pub struct From<'a> {
     /// The peer.
     pub peer: u32,
     /// The sending half to it.
-    pub link: &'a Mutex<Link>,
+    pub link: &'a Lock<Link>,
     /// What takes it.
     pub sink: &'a dyn Sink,
 }

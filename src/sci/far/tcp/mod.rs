@@ -40,10 +40,11 @@ use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
 use crate::boot::contact::{address, greet, greeting};
+use crate::os::lock::{Guard, Lock};
 use crate::os::net::{self, Epoll};
 use crate::os::sys;
 use crate::os::tcp::{self, Congestion};
-use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, OnceBox, Ordering};
 use address::{Endpoint, Listening};
 use contact::Attempts;
 use greet::Refusal;
@@ -51,7 +52,6 @@ use greeting::{Greeting, Identity, Told};
 use input::Input;
 use keys::Meeting;
 use link::Link;
-use parking_lot::{Mutex, MutexGuard};
 use socket2::Socket;
 use std::collections::HashMap;
 use std::io;
@@ -107,8 +107,8 @@ enum Contact {
 
 #[derive(Default)]
 struct Peer {
-    contact: Mutex<Contact>,
-    link: Mutex<Link>,
+    contact: Lock<Contact>,
+    link: Lock<Link>,
     /// The address at the other end of the link. The system does not tell it any more once the connection was reset.
     at: OnceLock<SocketAddr>,
 }
@@ -145,21 +145,21 @@ struct Receiving {
 /// The wire.
 pub struct Tcp {
     /// Changed by [`Wire::protect`] alone, before nodes have met.
-    who: Mutex<Identity>,
+    who: Lock<Identity>,
     card: Card,
     epoll: Epoll,
     book: OnceLock<Book>,
-    peers: Box<[OnceLock<Box<Peer>>]>,
-    receiving: Mutex<Receiving>,
-    newcomers: Mutex<Vec<Greeting>>,
-    losses: Mutex<Vec<(u32, Lost)>>,
+    peers: Box<[OnceBox<Peer>]>,
+    receiving: Lock<Receiving>,
+    newcomers: Lock<Vec<Greeting>>,
+    losses: Lock<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
     /// Some link keeps small transfers back.
     kept: AtomicBool,
     /// All sockets are watched at all times.
     watch_always: AtomicBool,
-    told: Mutex<Told>,
+    told: Lock<Told>,
     /// How long a peer's system may owe a sign of life.
     silence: Duration,
     /// How long a peer's system may take to make the first connection.
@@ -181,18 +181,18 @@ impl Tcp {
         };
         let epoll = watch().map_err(|error: io::Error| format!("epoll: {error}"))?;
         Ok(Tcp {
-            who: Mutex::new(Identity { me, nodes, layout, secret, is_protected: false }),
+            who: Lock::new(Identity { me, nodes, layout, secret, is_protected: false }),
             card,
             epoll,
             book: OnceLock::new(),
-            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::new(Receiving { listeners, ..Receiving::default() }),
-            newcomers: Mutex::default(),
-            losses: Mutex::default(),
+            peers: (0..nodes).map(|_| OnceBox::default()).collect(),
+            receiving: Lock::new(Receiving { listeners, ..Receiving::default() }),
+            newcomers: Lock::default(),
+            losses: Lock::default(),
             busy: AtomicU32::new(0),
             kept: AtomicBool::new(false),
             watch_always: AtomicBool::new(false),
-            told: Mutex::default(),
+            told: Lock::default(),
             silence: SILENCE,
             contact: CONTACT,
             congestion: Congestion::Auto,
@@ -230,7 +230,8 @@ impl Tcp {
     }
 
     fn peer(&self, rank: u32) -> &Peer {
-        self.peers[rank as usize].get_or_init(Box::default)
+        let place = &self.peers[rank as usize];
+        place.get().unwrap_or_else(|| place.get_or_keep(Box::default()))
     }
 
     /// Does something with the link to `peer`; begins the contact if there is none.
@@ -273,7 +274,7 @@ impl Tcp {
     }
 
     /// Notes what the link waits for, after it was used.
-    fn settle(&self, rank: u32, mut link: MutexGuard<'_, Link>) {
+    fn settle(&self, rank: u32, mut link: Guard<'_, Link>) {
         let (was, clogged, busy) = (link.noted, link.is_clogged(), link.is_busy());
         if was.watched != clogged
             && let Some(socket) = link.socket()
@@ -426,8 +427,8 @@ impl Wire for Tcp {
     }
 
     fn begins_to_leave(&self) -> bool {
-        fn is_free<T>(lock: &Mutex<T>) -> bool {
-            lock.try_lock_for(OTHERS).is_some()
+        fn is_free<T>(lock: &Lock<T>) -> bool {
+            lock.within(OTHERS).is_some()
         }
         let mut known = self.peers.iter().filter_map(|peer| peer.get());
         let lists = is_free(&self.newcomers) && is_free(&self.losses) && is_free(&self.told) && is_free(&self.who);
@@ -448,10 +449,10 @@ impl Wire for Tcp {
             }
         }
         let is_made =
-            |peer: &Peer| peer.contact.try_lock_for(OTHERS).is_some_and(|contact| matches!(*contact, Contact::Made));
-        let mut open: Vec<(u32, &Peer)> = known().filter(|(_, peer)| is_made(peer)).map(|(r, p)| (r, &**p)).collect();
+            |peer: &Peer| peer.contact.within(OTHERS).is_some_and(|contact| matches!(*contact, Contact::Made));
+        let mut open: Vec<(u32, &Peer)> = known().filter(|(_, peer)| is_made(peer)).collect();
         for (_, peer) in &open {
-            if let Some(mut link) = peer.link.try_lock_for(OTHERS)
+            if let Some(mut link) = peer.link.within(OTHERS)
                 && link.socket().is_some()
             {
                 let _ = link.say_goodbye(); // a link that fails now is as gone as one that ends
@@ -459,7 +460,7 @@ impl Wire for Tcp {
         }
         loop {
             open.retain(|(_, peer)| {
-                let Some(mut link) = peer.link.try_lock_for(OTHERS) else { return false };
+                let Some(mut link) = peer.link.within(OTHERS) else { return false };
                 let sent = link.unclog();
                 let waits = link.socket().is_some_and(|socket| tcp::is_under_way(socket.as_fd()));
                 sent.is_ok() && (link.has_unsent() || waits)

@@ -9,6 +9,8 @@ use super::head::HEAD;
 pub const TOGETHER: usize = 65_472;
 /// In a flood, packets that fill no call wait for others for so long at most. Behind others that are under way that is no delay. A guess.
 const LINGER: u64 = 30;
+/// The last piece of a Long waits so long for what announces it, which comes with the next Long. A guess.
+const FOLLOWS: u64 = 100;
 /// As many packets wait for each other as a way takes in so many µs, at most. A guess.
 const AT_ONCE: u64 = 250;
 /// Packets of so many bytes of their own, or more, leave their memory to others, as long as so many have. Else the allocator gives back to
@@ -39,6 +41,11 @@ impl Burst {
         self.together = Burst::of(most).together;
     }
 
+    /// Full packets of a call.
+    pub fn together(&self) -> u32 {
+        self.together
+    }
+
     /// New packets may go.
     pub fn is_open(&self) -> bool {
         self.allowed > 0
@@ -49,16 +56,18 @@ impl Burst {
         self.allowed = u32::MAX;
     }
 
-    /// `waiting` packets would go now, of a flood. Those that fill no call wait for others.
-    pub fn begin(&mut self, now: u64, waiting: u32) {
-        let rest = waiting % self.together.max(1);
+    /// `waiting` packets would go now, of a flood. Those that fill no call wait for others, as does the last one if it `grows`: something
+    /// follows that goes with it.
+    pub fn begin(&mut self, now: u64, waiting: u32, grows: bool) {
+        let growing = u32::from(grows).min(waiting);
+        let rest = growing + (waiting - growing) % self.together.max(1);
         if rest == 0 || self.until != 0 && now >= self.until {
             self.until = 0;
             return;
         }
         self.allowed = waiting - rest;
         if self.allowed > 0 || self.until == 0 {
-            self.until = now + LINGER;
+            self.until = now + if grows { FOLLOWS } else { LINGER };
         }
     }
 
@@ -121,7 +130,7 @@ mod tests {
     #[test]
     fn packets_that_fill_no_call_wait_for_others_but_not_for_long() {
         let mut burst = Burst::of(16_000);
-        burst.begin(100, 6);
+        burst.begin(100, 6, false);
         let mut gone = 0;
         while burst.is_open() {
             burst.goes(true);
@@ -129,13 +138,15 @@ mod tests {
         }
         assert_eq!((gone, burst.until()), (4, Some(100 + LINGER)));
         burst.open();
-        burst.begin(110, 2);
+        burst.begin(110, 2, false);
         assert_eq!((burst.is_open(), burst.until()), (false, Some(100 + LINGER)), "the same two");
         burst.open();
-        burst.begin(100 + LINGER, 2);
+        burst.begin(100 + LINGER, 2, false);
         assert_eq!((burst.is_open(), burst.until()), (true, None));
-        burst.begin(200, 8);
+        burst.begin(200, 8, false);
         assert_eq!(burst.until(), None, "two full calls");
+        burst.begin(300, 8, true);
+        assert_eq!((burst.allowed, burst.until()), (4, Some(300 + FOLLOWS)), "the last one grows");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Must not know: what is carried.
 
 use super::guard::Guard;
+use super::head::{Differs, VERSIONS};
 use super::link::Link;
 use super::peer::{Path, Peer};
 use super::pipe::Terms;
@@ -85,7 +86,11 @@ impl Udp {
                 "the way to {at} takes no datagram of up to {most} bytes: {error}; GASNET_SCI_IFACE chooses another interface"
             ));
         }
-        let is_dead = peer.link.pipe().is_dead(now);
+        // Of what is protected nothing is believed before there are keys: anybody may have said that.
+        let pipe = peer.link.pipe();
+        let is_other = matches!(pipe.differs, Some(Differs::Version(_))) && !pipe.is_open() && !self.is_protected();
+        // Not before it has heard this node's version, so that it can say the same.
+        let is_dead = is_other && pipe.has_greeted() || pipe.is_dead(now);
         is_dead.then(|| match (self.silence_of(peer), &peer.refusal) {
             (silence, None) => silence,
             (silence, Some(error)) => format!("{silence}; this host refuses what is sent there: {error}"),
@@ -101,13 +106,19 @@ impl Udp {
                 let seconds = self.contact.as_secs_f64();
                 let tried = tried.join(", ");
                 match (peer.link.pipe().differs, self.is_protected()) {
-                    (false, _) => format!(
+                    (Some(Differs::Version(theirs)), is_protected) => format!(
+                        "{tried} speaks version {theirs} of the udp wire, this node {}; install the same version on all hosts",
+                        VERSIONS[usize::from(is_protected)]
+                    ),
+                    (None, _) => format!(
                         "no answer for {seconds} s (GASNET_SCI_START_TIMEOUT) from {tried}; does a firewall drop what is sent \
                          there (GASNET_SCI_PORTS), is this the wrong interface (GASNET_SCI_IFACE), or has the node another \
                          GASNET_SCI_SECURE than this one?"
                     ),
-                    (true, true) => format!("what {tried} sends is not protected; set GASNET_SCI_SECURE for all nodes"),
-                    (true, false) => format!(
+                    (Some(Differs::Protection), true) => {
+                        format!("what {tried} sends is not protected; set GASNET_SCI_SECURE for all nodes")
+                    }
+                    (Some(Differs::Protection), false) => format!(
                         "what {tried} sends is protected, and this node's is not; set GASNET_SCI_SECURE for all nodes"
                     ),
                 }

@@ -13,13 +13,15 @@
 
 use super::Udp;
 use super::peer::{Lately, Peer};
+use crate::os::lock::Lock;
 use crate::os::udp::{self, Came};
 use crate::os::{net::Epoll, sys};
+use crate::sci::far::wire::OTHERS;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
-use parking_lot::Mutex;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// So many of them: each look at the network has to look at those that are used.
 pub(super) const DIRECT: usize = 2;
@@ -46,7 +48,7 @@ pub(super) struct Made {
     pub(super) socket: UdpSocket,
     /// The number of the socket at whose address it is.
     pub(super) beside: usize,
-    to: Mutex<SocketAddr>,
+    to: Lock<SocketAddr>,
 }
 
 impl Direct {
@@ -99,7 +101,7 @@ pub(super) struct Sleepers {
     /// The sockets are watched.
     is_watched: AtomicBool,
     /// Threads that were about to sleep, by number, and looks since then that have found something.
-    threads: Mutex<(Vec<usize>, u32)>,
+    threads: Lock<(Vec<usize>, u32)>,
 }
 
 impl Udp {
@@ -107,9 +109,7 @@ impl Udp {
     #[inline]
     pub(super) fn count(&self, peer: &mut Peer) {
         peer.sendings = peer.sendings.saturating_add(1);
-        if peer.sendings == POPULAR && peer.is_sure && self.faults.is_none() && !self.is_leaving.load(Ordering::Relaxed)
-        {
-            // Relaxed, above: see `enter`
+        if peer.sendings == POPULAR && peer.is_sure && self.faults.is_none() && !self.leaver.is_there() {
             self.connect(peer);
         }
     }
@@ -129,7 +129,7 @@ impl Udp {
             Some(_) => false,
             None => udp::beside(&self.sockets[path.socket], path.at, super::ROOM).is_ok_and(|socket| {
                 let sleepers = self.sleepers.threads.lock();
-                let made = Made { socket, beside: path.socket, to: Mutex::new(path.at) };
+                let made = Made { socket, beside: path.socket, to: Lock::new(path.at) };
                 let is_set = direct.made.set(made).is_ok(); // who has it alone makes it
                 if self.sleepers.is_watched.load(Ordering::Relaxed) {
                     self.watch(Epoll::add_readable); // Relaxed: under the lock
@@ -160,7 +160,7 @@ impl Udp {
 
     /// This thread is about to sleep.
     pub(super) fn falls_asleep(&self) {
-        let mut threads = self.sleepers.threads.lock();
+        let Some(mut threads) = self.enter(&self.sleepers.threads, OTHERS) else { return };
         let me = sys::thread_number();
         if !threads.0.contains(&me) {
             threads.0.push(me);
@@ -181,7 +181,7 @@ impl Udp {
 
     #[cold]
     fn wakes(&self) {
-        let mut threads = self.sleepers.threads.lock();
+        let Some(mut threads) = self.enter(&self.sleepers.threads, Duration::ZERO) else { return };
         threads.1 += 1;
         let me = sys::thread_number();
         if threads.1 >= AWAKE {
@@ -201,7 +201,6 @@ mod tests {
     use crate::sci::far::udp::mode::Mode;
     use crate::sci::far::wire::Wire;
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     fn nodes(count: u32) -> Pair<Udp> {
         let here = Endpoint::at(Ipv4Addr::LOCALHOST.into(), 0);

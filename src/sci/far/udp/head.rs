@@ -30,8 +30,9 @@ pub const HEAD: usize = 48;
 /// Where the checksum is.
 const SUM: usize = 40;
 const MAGIC: [u8; 2] = *b"GU";
-/// Raise both for a change that older libraries would not understand: the version of what is not protected, and of what is.
-const VERSIONS: [u8; 2] = [1, 2];
+/// Raise both for a change that older libraries would not understand: the version of what is not protected, and of what is. All versions have
+/// the magic number, the version, the ranks and the checksum at the same places, so that a node can say what another one speaks.
+pub const VERSIONS: [u8; 2] = [3, 4];
 
 /// What a datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +163,34 @@ impl Head {
     }
 }
 
+/// What a node has other than this one, by a datagram of its that is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Differs {
+    /// It is protected and this one is not, or the other way round.
+    Protection,
+    /// It speaks this version of the wire.
+    Version(u8),
+}
+
+impl Differs {
+    /// `None`: the datagram is damaged, or a stranger's.
+    pub fn find(datagram: &[u8], is_protected: bool, seed: u32, job: u64) -> Option<Differs> {
+        match Head::read(datagram, !is_protected, seed) {
+            Some((head, _)) => (head.job == job).then_some(Differs::Protection),
+            None => other_version(datagram, seed).map(Differs::Version),
+        }
+    }
+}
+
+/// The version of a whole datagram that a node with another version of this wire has sent. `None`: it is none.
+pub fn other_version(datagram: &[u8], seed: u32) -> Option<u8> {
+    let (bytes, body) = datagram.split_first_chunk::<HEAD>()?;
+    let mut plain = *bytes;
+    plain[SUM..SUM + 4].fill(0);
+    let is_whole = || sum(seed, &[&plain, body]).to_le_bytes() == bytes[SUM..SUM + 4];
+    (bytes[..2] == MAGIC && !VERSIONS.contains(&bytes[2]) && is_whole()).then_some(bytes[2])
+}
+
 fn sum(seed: u32, parts: &[&[u8]]) -> u32 {
     let mut sum = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!seed));
     parts.iter().for_each(|part| sum.update(part));
@@ -209,6 +238,19 @@ mod tests {
         assert_eq!(sum(0, &[b"1234", b"", b"56789"]), 0xe306_9283);
         assert_eq!(sum(sum(0, &[b"1234"]), &[b"56789"]), 0xe306_9283);
         assert_ne!(sum(1, &[b"123456789"]), 0xe306_9283);
+    }
+
+    #[test]
+    fn a_datagram_of_another_version_is_known_by_its_checksum() {
+        let ours = head().datagram(false, 7, b"body");
+        assert_eq!((other_version(&ours, 7), other_version(&ours[..HEAD - 1], 7)), (None, None));
+        let mut theirs = ours;
+        theirs[2] = 1;
+        theirs[SUM..SUM + 4].fill(0);
+        close(&mut theirs, &[], 7);
+        assert_eq!((other_version(&theirs, 7), other_version(&theirs, 8)), (Some(1), None));
+        theirs[50] ^= 1;
+        assert_eq!(other_version(&theirs, 7), None);
     }
 
     #[test]

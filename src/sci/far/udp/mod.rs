@@ -10,7 +10,7 @@
 //! | `packet`, `outbox`, `inbox` | the sending and the receiving half |
 //! | `guard` | keys, and the seal of datagrams |
 //! | `pipe` | both, with the first contact and signs of life: no socket, clock or thread |
-//! | `link` | frames, writes and reads of one peer, in packets |
+//! | `link`, `pieces` | frames, writes and reads of one peer, in packets |
 //! | `peer`, `contact` | a peer, its addresses, which is tried when |
 //! | `burst`, `spread` | how many packets go at a time, and when |
 //! | `batch`, `sending`, `receiving` | datagrams that leave in one call, and what has come |
@@ -43,6 +43,7 @@ pub mod outbox;
 pub mod pace;
 mod packet;
 mod peer;
+mod pieces;
 pub mod pipe;
 mod receiving;
 mod sending;
@@ -59,9 +60,10 @@ use crate::base::config::UdpFaults;
 use crate::boot::contact::address::{Endpoint, Listening};
 use crate::boot::contact::book::Book;
 use crate::boot::contact::card::Card;
+use crate::os::lock::{Guard, Leaver, Lock};
 use crate::os::net::Epoll;
 use crate::os::{sys, timer::Timer, udp};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, OnceBox, Ordering};
 use batch::Batch;
 use direct::{DIRECT, Direct, Sleepers};
 use faults::Faults;
@@ -69,7 +71,6 @@ use head::HEAD;
 use hmac::{Hmac, Mac};
 use link::Link;
 use mode::{Counts, Mode};
-use parking_lot::{Mutex, MutexGuard};
 use peer::Peer;
 use receiving::Receiving;
 
@@ -111,12 +112,12 @@ pub struct Udp {
     timer: Timer,
     begin: Instant,
     book: OnceLock<Book>,
-    peers: Box<[OnceLock<Box<Mutex<Peer>>>]>,
+    peers: Box<[OnceBox<Lock<Peer>>]>,
     /// Which one thread at a time has.
-    receiving: Mutex<Receiving>,
+    receiving: Lock<Receiving>,
     /// For threads that send.
-    batches: Mutex<Vec<Batch>>,
-    losses: Mutex<Vec<(u32, Lost)>>,
+    batches: Lock<Vec<Batch>>,
+    losses: Lock<Vec<(u32, Lost)>>,
     /// Links with something that only progress can move.
     busy: AtomicU32,
     /// When a link must be looked at, in µs.
@@ -124,9 +125,9 @@ pub struct Udp {
     watch_always: AtomicBool,
     silence: Duration,
     contact: Duration,
-    faults: Option<Mutex<Faults>>,
-    /// A thread leaves the job, and waits for no lock.
-    is_leaving: AtomicBool,
+    faults: Option<Lock<Faults>>,
+    /// Who leaves the job waits for no lock of its own, and others then wait for none of that thread's.
+    leaver: Leaver,
 }
 
 impl Udp {
@@ -162,17 +163,17 @@ impl Udp {
             timer,
             begin: Instant::now(),
             book: OnceLock::new(),
-            peers: (0..nodes).map(|_| OnceLock::new()).collect(),
-            receiving: Mutex::default(),
-            batches: Mutex::default(),
-            losses: Mutex::default(),
+            peers: (0..nodes).map(|_| OnceBox::default()).collect(),
+            receiving: Lock::default(),
+            batches: Lock::default(),
+            losses: Lock::default(),
             busy: AtomicU32::new(0),
             due: AtomicU64::new(u64::MAX),
             watch_always: AtomicBool::new(false),
             silence: SILENCE,
             contact: CONTACT,
             faults: None,
-            is_leaving: AtomicBool::new(false),
+            leaver: Leaver::default(),
         })
     }
 
@@ -183,7 +184,7 @@ impl Udp {
 
     /// With faults on wish.
     pub fn with_faults(self, faults: Option<UdpFaults>) -> Udp {
-        let faults = faults.map(|wish| Mutex::new(Faults::new(wish, self.me)));
+        let faults = faults.map(|wish| Lock::new(Faults::new(wish, self.me)));
         Udp { faults, ..self }
     }
 
@@ -210,21 +211,14 @@ impl Udp {
         u64::from(self.seed(self.nodes, u32::MAX)) << 32 | u64::from(self.seed(u32::MAX, self.nodes))
     }
 
-    fn peer(&self, rank: u32) -> &Mutex<Peer> {
+    fn peer(&self, rank: u32) -> &Lock<Peer> {
         let place = &self.peers[rank as usize];
-        place.get().unwrap_or_else(|| {
-            let made = Box::new(Mutex::new(self.make(rank))); // not in there: see `enter`
-            place.get_or_init(|| made)
-        })
+        place.get().unwrap_or_else(|| place.get_or_keep(Box::new(Lock::new(self.make(rank)))))
     }
 
-    /// What one thread at a time has. `None`: a thread leaves the job. It may be a signal handler that has interrupted its own work, so that
-    /// it would wait for itself; for others it waits so long. What it cannot do counts as lost on the way.
-    fn enter<'a, T>(&self, lock: &'a Mutex<T>, time: Duration) -> Option<MutexGuard<'a, T>> {
-        match self.is_leaving.load(Ordering::Relaxed) {
-            true => lock.try_lock_for(time), // Relaxed, above: this thread has set it, or does not need to know yet
-            false => Some(lock.lock()),
-        }
+    /// What one thread at a time has. `None`: a thread leaves the job ([`Leaver`]). What is not done counts as lost on the way.
+    fn enter<'a, T>(&self, lock: &'a Lock<T>, time: Duration) -> Option<Guard<'a, T>> {
+        self.leaver.enter(lock, time)
     }
 
     /// Does something with the link to a peer, and sends what that makes.
@@ -237,7 +231,7 @@ impl Udp {
     fn with_entered<T>(
         &self,
         rank: u32,
-        mut peer: MutexGuard<'_, Peer>,
+        mut peer: Guard<'_, Peer>,
         act: impl FnOnce(&mut Link) -> T,
     ) -> Result<T, Lost> {
         if peer.link.has_left() {
@@ -252,7 +246,7 @@ impl Udp {
     }
 
     /// Sends what a link has to say, and notes when it must be looked at again.
-    fn flush(&self, rank: u32, mut peer: MutexGuard<'_, Peer>, now: u64) {
+    fn flush(&self, rank: u32, mut peer: Guard<'_, Peer>, now: u64) {
         if peer.lost.is_none() {
             self.send(&mut peer, now);
         }
@@ -397,7 +391,7 @@ impl Wire for Udp {
     }
 
     fn begins_to_leave(&self) -> bool {
-        self.is_leaving.store(true, Ordering::Relaxed); // Relaxed: see `enter`
+        self.leaver.leaves();
         true
     }
 
@@ -406,7 +400,7 @@ impl Wire for Udp {
         let end = Instant::now() + time;
         let known = (0..).zip(&self.peers).filter_map(|(rank, peer)| Some((rank, peer.get()?)));
         let mut open: Vec<_> = known.filter(|(rank, _)| self.with(*rank, Link::say_goodbye).is_ok()).collect();
-        let is_open = |peer: &Mutex<Peer>| {
+        let is_open = |peer: &Lock<Peer>| {
             let peer = self.enter(peer, OTHERS);
             peer.is_some_and(|peer| peer.lost.is_none() && !peer.link.has_left() && !peer.link.is_clear())
         };

@@ -5,6 +5,8 @@
 //!
 //! Must not know: what packets carry, sockets.
 
+mod seed;
+
 use super::burst::{Burst, Spare};
 use super::mode::{Counts, Mode, ahead};
 use super::pace::{Congestion, LONGEST, PROBE, Rtt, SEED_TIMEOUT};
@@ -34,6 +36,8 @@ pub struct Outbox {
     bytes: usize,
     /// So many of them, from the front, were sent at least once.
     begun: usize,
+    /// Something follows that goes with the packet at the end, if there is time.
+    grows: bool,
     flying: u32,
     lost: u32,
     burst: Burst,
@@ -75,6 +79,7 @@ impl Outbox {
             spare: Spare::default(),
             bytes: 0,
             begun: 0,
+            grows: false,
             flying: 0,
             lost: 0,
             burst: Burst::of(most),
@@ -131,6 +136,7 @@ impl Outbox {
 
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
+        self.grows = false;
         self.bytes += bytes.len();
         self.packets.push_back(Packet::new(bytes, memory));
         self.last_number()
@@ -153,10 +159,22 @@ impl Outbox {
             Some(Packet { bytes, memory: None, .. }) if bytes.len() + len <= most && may_share(bytes) => {
                 parts.iter().for_each(|part| bytes.extend_from_slice(part));
                 self.bytes += len;
+                self.grows = false;
                 self.last_number()
             }
             _ => self.push_parts(parts),
         }
+    }
+
+    /// Something follows the packet at the end, and goes with it, if there is time.
+    pub fn grows(&mut self) {
+        self.grows = true;
+    }
+
+    /// The packet at the end, if it was never sent and has no memory.
+    pub fn unsent(&self) -> Option<&[u8]> {
+        let packet = self.packets.back().filter(|_| self.begun < self.packets.len())?;
+        packet.memory.is_none().then_some(&packet.bytes[..])
     }
 
     /// The number of the packet at the end.
@@ -260,9 +278,10 @@ impl Outbox {
         let is_flood = self.flying >= FLOOD && !self.mode.is_seed && self.choose().is_some();
         let waiting = if is_flood { self.packets.len() - self.begun } else { 0 } as u32;
         let in_host = || (in_host() / (2 * self.half).max(1)) as u32;
-        match spread::room_in_host(in_host, self.flying, waiting.min(self.room()), self.rtt.smooth()) {
+        let (new, trip) = (waiting.min(self.room()), self.rtt.smooth());
+        match spread::room_in_host(in_host, self.flying, new, trip, self.burst.together()) {
             Some(room) => self.burst.hold(now, room),
-            None => self.burst.begin(now, waiting),
+            None => self.burst.begin(now, waiting, self.grows),
         }
     }
 
@@ -465,36 +484,5 @@ impl Outbox {
         self.counts.busy += 1;
         self.free(number);
         self.limit = self.first.wrapping_add(self.begun as u32);
-    }
-
-    /// Seed mode: exactly this packet has come.
-    pub fn acknowledged_one(&mut self, told: u32) {
-        let number = self.mode.number(self.first, told);
-        match ahead(number, self.first) {
-            0 if self.begun > 0 => {
-                self.counts.ack_expected += 1;
-                self.free(number.wrapping_add(1));
-                self.limit = self.first.wrapping_add(self.mode.window);
-            }
-            step if step > 0 && (step as usize) < self.begun => {
-                // An earlier acknowledgement is lost. Both are made again: this packet is sent again, and the other one after its timeout.
-                self.counts.ack_behind += 1;
-                let at = step as usize;
-                if self.packets[at].state == State::Flying {
-                    self.packets[at].state = State::Lost;
-                    (self.flying, self.lost) = (self.flying - 1, self.lost + 1);
-                }
-            }
-            step if step >= 0 => self.counts.ack_of_nothing += 1,
-            _ => self.counts.ack_before += 1,
-        }
-    }
-
-    /// Seed mode: something was refused. All that are under way are sent again.
-    pub fn refused(&mut self) {
-        match self.lose(|_| true) {
-            0 => self.counts.nack_of_nothing += 1,
-            _ => self.counts.nack += 1,
-        }
     }
 }

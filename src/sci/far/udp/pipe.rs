@@ -9,7 +9,7 @@
 
 use super::datagram::Datagram;
 use super::guard::Guard;
-use super::head::{self, HEAD, Head, Kind};
+use super::head::{self, Differs, HEAD, Head, Kind};
 use super::inbox::{Answer, Inbox, Take};
 use super::mode::{Counts, Mode};
 use super::outbox::Outbox;
@@ -77,8 +77,8 @@ pub struct Pipe {
     size: Size,
     /// A packet that goes in parts, and where the next one begins.
     parts: Option<(u32, usize)>,
-    /// A datagram of the peer's was refused, because it is protected and this end is not, or the other way round.
-    pub differs: bool,
+    /// Why a datagram of the peer's was refused that was not damaged.
+    pub differs: Option<Differs>,
     /// One end has asked the other for a sign, because nothing was said for long.
     pub is_silent: bool,
 }
@@ -102,7 +102,7 @@ impl Pipe {
             guard: None,
             size: Size::new(terms.most + HEAD),
             parts: None,
-            differs: false,
+            differs: None,
             is_silent: false,
         };
         pipe.fill();
@@ -144,6 +144,11 @@ impl Pipe {
         format!("{} {inn:?} {} {} {guard:?} {is_hello}", self.out.describe(), self.is_known, self.must_ask)
     }
 
+    /// What is sent.
+    pub fn out(&mut self) -> &mut Outbox {
+        &mut self.out
+    }
+
     /// Packets that are not acknowledged.
     pub fn waiting(&self) -> usize {
         self.out.count()
@@ -152,21 +157,6 @@ impl Pipe {
     /// Adds a packet. Returns its number.
     pub fn push(&mut self, bytes: Vec<u8>, memory: Option<Memory>) -> u32 {
         self.out.push(bytes, memory)
-    }
-
-    /// Adds a packet of parts, without memory.
-    pub fn push_parts(&mut self, parts: &[&[u8]]) -> u32 {
-        self.out.push_parts(parts)
-    }
-
-    /// Adds bytes to the packet at the end, or a packet: see [`Outbox::add`].
-    pub fn add(&mut self, parts: &[&[u8]], most: usize, may_share: impl FnOnce(&[u8]) -> bool) -> u32 {
-        self.out.add(parts, most, may_share)
-    }
-
-    /// Own bytes of packets that are not acknowledged.
-    pub fn bytes(&self) -> usize {
-        self.out.bytes()
     }
 
     /// Every packet before this number is processed at the peer.
@@ -187,6 +177,11 @@ impl Pipe {
     /// The peer has answered at least once.
     pub fn is_open(&self) -> bool {
         self.inn.is_some()
+    }
+
+    /// The peer was sent a first datagram.
+    pub fn has_greeted(&self) -> bool {
+        self.hellos > 0
     }
 
     /// Datagrams that were not the peer's, or damaged, or repeated on the way.
@@ -227,8 +222,8 @@ impl Pipe {
         self.call(now);
         let Some((head, body)) = self.read(datagram) else {
             self.out.counts.damaged += 1;
-            let other = Head::read(datagram, self.guard.is_none(), self.terms.seeds[1]);
-            self.differs |= other.is_some_and(|(head, _)| head.job == self.terms.job);
+            let differs = Differs::find(datagram, self.guard.is_some(), self.terms.seeds[1], self.terms.job);
+            self.differs = differs.or(self.differs);
             return;
         };
         if head.kind.makes_keys() {

@@ -5,9 +5,9 @@
 use super::direct::{DIRECT, Taking};
 use super::peer::{Path, Peer};
 use super::{Udp, head};
+use crate::os::lock::Guard;
 use crate::os::{net, udp};
 use crate::sci::far::wire::Sink;
-use parking_lot::MutexGuard;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const ANSWERED: usize = 8;
 /// One in so many looks looks at all sockets.
 const AT_ALL: u32 = 64;
 /// The peer that was heard last, which has not been answered.
-type Heard<'a> = Option<(u32, MutexGuard<'a, Peer>)>;
+type Heard<'a> = Option<(u32, Guard<'a, Peer>)>;
 
 /// Where something is looked for, and room for it.
 pub(super) struct Receiving {
@@ -104,10 +104,7 @@ impl Udp {
             let Some(rank) = head::rank(datagram).filter(|rank| *rank < self.nodes && *rank != self.me) else {
                 continue;
             };
-            // Whoever does not know the job's secret makes no link.
-            if self.peers[rank as usize].get().is_none()
-                && head::Head::read(datagram, self.is_protected(), self.seed(rank, self.me)).is_none()
-            {
+            if self.peers[rank as usize].get().is_none() && !self.knows_secret(rank, datagram) {
                 continue;
             }
             if last.as_ref().is_none_or(|(other, _)| *other != rank) {
@@ -132,5 +129,11 @@ impl Udp {
                 peer.is_sure = peer.link.pipe().is_open();
             }
         }
+    }
+
+    /// Whoever does not know the job's secret makes no link. One of another version does: it hears this node's, and this node says why it is lost.
+    fn knows_secret(&self, rank: u32, datagram: &[u8]) -> bool {
+        let seed = self.seed(rank, self.me);
+        head::Head::read(datagram, self.is_protected(), seed).is_some() || head::other_version(datagram, seed).is_some()
     }
 }

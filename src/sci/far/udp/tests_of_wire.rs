@@ -6,6 +6,7 @@ use crate::base::config::UdpFaults;
 use crate::boot::contact::address::Endpoint;
 use crate::sci::far::conformance::{self, Pair};
 use crate::sci::far::udp::Udp;
+use crate::sci::far::udp::head::{self, HEAD, Head, Kind};
 use crate::sci::far::udp::mode::Mode;
 use crate::sci::far::wire::{Kept, Wire};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -141,6 +142,18 @@ fn who_leaves_waits_for_no_lock_of_its_own_and_others_get_what_it_sent() {
     assert_eq!((pair.came(2), pair.came(0)), (2, 0));
 }
 
+/// While one thread leaves, those that still work let it first, and wait for no lock without end.
+#[test]
+fn others_let_who_leaves_first() {
+    let pair = Pair::new(wires(2, Mode::NORMAL));
+    let wire = &pair.nodes[0].wire;
+    std::thread::scope(|scope| scope.spawn(|| wire.begins_to_leave()).join().unwrap());
+    let looking = wire.peer(1).looks();
+    assert_eq!(pair.nodes[0].post(1, b"more"), Ok(false), "the thread that leaves wants the link");
+    drop(looking);
+    assert_eq!(pair.nodes[0].post(1, b"more"), Ok(true));
+}
+
 #[test]
 fn a_peer_that_ends_without_a_word_is_lost_in_time() {
     let times = |wire: Udp| wire.with_times(Duration::from_millis(300), Duration::from_secs(60));
@@ -169,6 +182,51 @@ fn a_peer_that_is_not_there_is_told_of_with_its_address_and_the_settings() {
     let why = node.loss();
     for part in ["no answer for 0.2 s (GASNET_SCI_START_TIMEOUT)", "127.0.0.1:", "GASNET_SCI_IFACE"] {
         assert!(why.contains(part), "{why}");
+    }
+}
+
+/// A node whose library is of another version, and in its place a socket that sends what that one would.
+#[test]
+fn a_peer_of_another_version_is_lost_with_a_line_that_names_both() {
+    for (is_protected, versions) in [(false, [1, 3]), (true, [2, 4])] {
+        let older = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let card = Endpoint::at(Ipv4Addr::LOCALHOST.into(), older.local_addr().unwrap().port()).card();
+        let wire = if is_protected { protected(1, Mode::NORMAL) } else { wires(1, Mode::NORMAL) }.remove(0);
+        let wire = Udp { nodes: 2, peers: (0..2).map(|_| Default::default()).collect(), ..wire };
+        // Of what is protected nothing is believed before the time is over.
+        let contact = Duration::from_millis(if is_protected { 200 } else { 3_600_000 });
+        let wire = wire.with_times(Duration::from_secs(10), contact);
+        let own = wire.address();
+        let pair = Pair::with_addresses(vec![wire], vec![own, card.bytes()]);
+        let node = &pair.nodes[0];
+        let mut datagram = Head {
+            kind: if is_protected { Kind::Ask } else { Kind::Hello },
+            job: node.wire.job(),
+            incarnation: 1,
+            from: 1,
+            sequence: 7,
+            acknowledged: 0,
+            ahead: 0,
+            window: 64,
+            delay: 0,
+            time: 0,
+        }
+        .bytes(is_protected)
+        .to_vec();
+        datagram[2] = versions[0];
+        head::close(&mut datagram, &[], node.wire.seed(1, 0));
+        older.send_to(&datagram, node.wire.card.spots[0].at).unwrap();
+        let why = node.loss(); // this node has sent nothing yet
+        let [theirs, ours] = versions;
+        let both = format!(
+            "127.0.0.1:{} speaks version {theirs} of the udp wire, this node {ours}",
+            older.local_addr().unwrap().port()
+        );
+        assert!(why.contains(&both) && why.contains("install the same version on all hosts"), "{why}");
+        older.set_nonblocking(true).unwrap();
+        let mut room = [0; 2048];
+        let (len, _) = older.recv_from(&mut room).expect("it hears this node's version, too");
+        assert!(len >= HEAD && room[2] == ours, "{ours}");
     }
 }
 

@@ -10,6 +10,7 @@ static TCP_STREAM: Limit = limit("raw TCP stream", k::TCP_STREAM, 0, Unit::Rate,
 static UDP_TRIP: Limit = limit("bare UDP round trip", k::UDP_TRIP, 8, Unit::Us, 8e3);
 static UDP_TRIP_OF_AS_MANY: Limit = limit("bare UDP round trip", k::UDP_TRIP, 0, Unit::Us, 8e3);
 static UDP_STREAM: Limit = limit("bare UDP stream", k::UDP_STREAM, 0, Unit::Rate, 2e3);
+static UDP_PLAIN: Limit = limit("bare UDP by plain sendmmsg", k::UDP_STREAM_PLAIN, 0, Unit::Rate, 2e3);
 /// Measured in a job of its own (`hosts`).
 pub static ONE_HOST: Limit = limit("short round trip in a job on one host", k::NEAR_TRIP, 0, Unit::Us, NEAR_COST);
 
@@ -28,6 +29,8 @@ pub struct Net {
     stream: &'static Limit,
     /// What many know the figures of.
     known: (&'static str, Kernel),
+    /// Longs of 64 KiB are measured beside it, too.
+    plain: Option<&'static Limit>,
     /// Posts to mail boxes: their rate, their processor time.
     posts: [Limit; 2],
     /// Of Short round trips, of put and get, of barriers, of floods of Shorts, of bandwidths.
@@ -52,6 +55,7 @@ const TCP: Net = Net {
     trip_of_as_many: &TCP_TRIP_OF_AS_MANY,
     stream: &TCP_STREAM,
     known: ("raw TCP as iperf3 sends", k::TCP_STREAM),
+    plain: None,
     posts: posts!(", tcp"),
     targets: [Some(1.10), Some(1.15), Some(1.1), Some(0.35), Some(0.9)],
 };
@@ -65,6 +69,7 @@ const UDP: Net = Net {
     trip_of_as_many: &UDP_TRIP_OF_AS_MANY,
     stream: &UDP_STREAM,
     known: ("bare UDP by plain sendmmsg", k::UDP_STREAM_PLAIN),
+    plain: Some(&UDP_PLAIN),
     posts: posts!(", udp"),
     targets: [Some(1.25), None, None, None, Some(0.9)],
 };
@@ -123,6 +128,10 @@ pub(super) fn pair(plan: &mut Plan<'_>, net: &'static Net) {
     let (operation, kernel) = net.known;
     plan.row("hosts", &named(operation), kernel, 2e3, 128 << 10, None, Unit::Rate, None);
     plan.bare();
+    if let Some(plain) = net.plain {
+        let operation = named("long flood beside plain sendmmsg");
+        plan.row("hosts", &operation, k::LONG_FLOOD, 4e3, 64 << 10, Some(plain), Unit::Rate, bulk);
+    }
     mail(plan, net, &[256 << 10, 1 << 20]);
 }
 
