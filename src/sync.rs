@@ -334,6 +334,12 @@ impl<T> OnceBox<T> {
         unsafe { value.as_ref() }
     }
 
+    /// The value; what `make` makes, if there was none. Threads may make it at the same time: that of the first is kept.
+    #[inline]
+    pub fn get_or_make(&self, make: impl FnOnce() -> Box<T>) -> &T {
+        self.get().unwrap_or_else(|| self.get_or_keep(make()))
+    }
+
     /// The value; `made`, if there was none.
     pub fn get_or_keep(&self, made: Box<T>) -> &T {
         let made = Box::into_raw(made);

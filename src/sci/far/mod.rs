@@ -181,8 +181,7 @@ impl Far {
     }
 
     fn lane(&self, peer: u32) -> &Lane {
-        let place = &self.lanes[peer as usize];
-        place.get().unwrap_or_else(|| place.get_or_keep(Box::default()))
+        self.lanes[peer as usize].get_or_make(Box::default)
     }
 
     fn stage(&self, peer: u32) -> Guard<'_, Stage> {

@@ -230,8 +230,7 @@ impl Tcp {
     }
 
     fn peer(&self, rank: u32) -> &Peer {
-        let place = &self.peers[rank as usize];
-        place.get().unwrap_or_else(|| place.get_or_keep(Box::default()))
+        self.peers[rank as usize].get_or_make(Box::default)
     }
 
     /// Does something with the link to `peer`; begins the contact if there is none.

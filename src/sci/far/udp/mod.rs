@@ -212,8 +212,7 @@ impl Udp {
     }
 
     fn peer(&self, rank: u32) -> &Lock<Peer> {
-        let place = &self.peers[rank as usize];
-        place.get().unwrap_or_else(|| place.get_or_keep(Box::new(Lock::new(self.make(rank)))))
+        self.peers[rank as usize].get_or_make(|| Box::new(Lock::new(self.make(rank))))
     }
 
     /// What one thread at a time has. `None`: a thread leaves the job ([`Leaver`]). What is not done counts as lost on the way.
