@@ -369,7 +369,9 @@ static void cycles(void) {
     pause_ms(20);
     if (resident() - memory < growth) growth = resident() - memory;
   }
-  if (descriptors() != before) FAIL("%u descriptors, then %u", before, descriptors());
+  /* The library's thread closes its end of a connection a little after the disconnect. */
+  for (turn = 0; descriptors() > before && turn < 500; turn++) pause_ms(10);
+  if (descriptors() > before) FAIL("%u descriptors, then %u", before, descriptors());
   if (lines("/proc/self/maps") > maps) FAIL("%u maps, then %u", maps, lines("/proc/self/maps"));
   if (growth > 64) FAIL("1,000 cycles take %ld KiB", growth);
   SCITerminate();
