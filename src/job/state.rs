@@ -160,6 +160,9 @@ impl Job {
         stay::loaded();
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
         config.guest = client.guest;
+        if config.slice > 0 {
+            sys::shorten_time_slice(config.slice);
+        }
         log::set_quiet(config.quiet);
         let timing = timing::wanted(&mut config)?;
         let joined = boot::join(&config, &ThisHost { reserve: config.reserve }).map_err(Error::resource)?;
