@@ -14,8 +14,8 @@ use std::time::Instant;
 use std::{env, fs, process};
 
 /// So many turns in a row try all sections of ci/sections.txt, each with so many seconds of the processors at most.
-pub const TURNS: usize = 6;
-pub const BUDGET: usize = 440;
+pub const TURNS: usize = 8;
+pub const BUDGET: usize = 400;
 
 /// A row of ci/sections.txt: a section that a run without arguments may leave out.
 pub struct Optional {
