@@ -5,9 +5,10 @@ use super::{Finding, Weight};
 use gasnet_sci::job::limits::size;
 
 /// All checks. Findings of one weight are told in this order.
-pub const ALL: [fn(&Facts) -> Vec<Finding>; 19] = [
+pub const ALL: [fn(&Facts) -> Vec<Finding>; 20] = [
     settings, memory_files, launcher, several_installations, other_library, network, agents, slurm, processors, busy,
-    slow_clock_rate, time, memory, processes, resource_limits, overcommit, kernel_copies, fences, tune_file,
+    slow_clock_rate, cache_lines, time, memory, processes, resource_limits, overcommit, kernel_copies, fences,
+    tune_file,
 ];
 
 fn stops(what: String, mend: impl Into<String>) -> Finding {
@@ -205,6 +206,14 @@ fn slow_clock_rate(facts: &Facts) -> Vec<Finding> {
         )],
         _ => Vec::new(),
     }
+}
+
+fn cache_lines(facts: &Facts) -> Vec<Finding> {
+    let longer = facts.cache_line.filter(|bytes| *bytes > 64).map(|bytes| {
+        let what = format!("a line of the caches has {bytes} bytes here. Messages are laid out for lines of 64");
+        note(what, "Nothing to do. Messages of two peers that send to a node at once cost more than elsewhere.")
+    });
+    longer.into_iter().collect()
 }
 
 fn time(facts: &Facts) -> Vec<Finding> {

@@ -37,6 +37,8 @@ pub struct Facts {
     pub driver: String,
     /// What the kernel reads the time from.
     pub clock: String,
+    /// Bytes of a line of the processors' caches.
+    pub cache_line: Option<u64>,
     /// vm.overcommit_memory.
     pub overcommit: String,
     /// vm.max_map_count.
@@ -78,6 +80,7 @@ impl Facts {
             governor: cpufreq("scaling_governor"),
             driver: cpufreq("scaling_driver"),
             clock: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            cache_line: line("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size").parse().ok(),
             overcommit: line("/proc/sys/vm/overcommit_memory"),
             max_maps: line("/proc/sys/vm/max_map_count").parse().ok(),
             receive_buffer: line("/proc/sys/net/core/rmem_max").parse().ok(),

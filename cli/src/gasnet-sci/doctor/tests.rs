@@ -14,6 +14,7 @@ fn well() -> Facts {
     facts.preloaded.clear();
     facts.load = 0.0;
     (facts.governor, facts.clock, facts.overcommit) = ("schedutil".into(), "tsc".into(), "0".into());
+    facts.cache_line = Some(64);
     (facts.max_maps, facts.receive_buffer) = (Some(65530), Some(4 << 20));
     let report = &mut facts.report;
     report.environment.iter_mut().for_each(|variable| variable.valid = true);
@@ -84,6 +85,7 @@ fn what_slows_jobs_down_is_found() {
     finds(Slows, "one CPU", |facts| facts.report.host.cpus.counted = 1);
     finds(Slows, "wanted to run", |facts| facts.load = 6.0);
     finds(Slows, "powersave", |facts| (facts.governor, facts.driver) = ("powersave".into(), "acpi-cpufreq".into()));
+    finds(Weight::Note, "128 bytes", |facts| facts.cache_line = Some(128));
     finds(Slows, "hpet", |facts| facts.clock = "hpet".into());
     finds(Slows, "by messages", |facts| facts.report.host.cross_memory_attach.allowed = false);
     finds(Slows, "a fence", |facts| facts.report.host.membarrier.allowed = false);
