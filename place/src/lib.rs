@@ -16,6 +16,7 @@ pub mod map;
 mod matrix;
 mod measure;
 mod model;
+mod net;
 mod options;
 mod page;
 mod report;
@@ -43,6 +44,7 @@ use report::{Mapping, Report, Verdict};
 use search::problem::{MOST_COST, Problem, TOO_LARGE, Weighted};
 use search::{Answer, Limits, Task, qaplib};
 use segments::{Free, Input, Sums};
+use serde_json::Value;
 use shell::write_file;
 use std::fs;
 use std::io::{self, Write};
@@ -71,13 +73,20 @@ fn place(options: &ArgMatches) -> Result<io::Result<()>, String> {
     if let Some(file) = options.get_one::<PathBuf>("qaplib") {
         return solve_qaplib(file, limits);
     }
+    if options.get_flag("empty") {
+        return empty_page(options);
+    }
     let file: &PathBuf = options.get_one("matrix").ok_or("it needs a matrix")?;
     let input = read(file)?;
     let about = |error: String| format!("{}: {error}", file.display());
     match options.get_one::<String>("segments") {
         Some(free) => {
             let free = if free == "both" { Free::Both } else { Free::Segments };
-            place_segments(options, &Input::parse(&input).map_err(about)?, free, limits.seed)
+            let input = Input::parse(&input).map_err(about)?;
+            let name = file.display().to_string();
+            let machine =
+                machine(options, input.topology.as_ref().map(|held| (name.as_str(), held)), input.processes.len())?;
+            place_segments(options, &input, &machine, free, limits.seed)
         }
         None => place_ranks(options, &Matrix::parse(&input).map_err(about)?, limits),
     }
@@ -87,19 +96,23 @@ fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn machine(options: &ArgMatches, recorded: Option<&String>, ranks: usize) -> Result<Machine, String> {
-    let topology = options.get_one::<String>("topology").or(recorded);
-    let topology =
-        topology.ok_or("--topology must say what there is: ring:N, torus:XxY, switch:N, host, or a JSON file")?;
+// `held` is the topology in the file that is placed, with the file's name.
+fn machine(options: &ArgMatches, held: Option<(&str, &Value)>, ranks: usize) -> Result<Machine, String> {
     let wanted = topology::Wanted {
         model: options.get_one::<String>("model").map(String::as_str),
         measure: options.get_flag("measure"),
         ranks,
     };
-    let machine = topology::read(topology, &wanted)?;
+    let machine = match (options.get_one::<String>("topology"), held) {
+        (Some(topology), _) => topology::read(topology, &wanted)?,
+        (None, Some((name, topology))) => topology::of_value(name, topology, &wanted)?,
+        (None, None) => {
+            return Err("--topology must say what there is: ring:N, torus:XxY, switch:N, host, or a JSON file".into());
+        }
+    };
     match machine.positions() {
         many if many > page::MOST && options.contains_id("html") => {
-            Err(format!("--html is for {} positions at most; {topology} has {many}", page::MOST))
+            Err(format!("--html is for {} positions at most; {} has {many}", page::MOST, machine.topology))
         }
         _ => Ok(machine),
     }
@@ -108,7 +121,8 @@ fn machine(options: &ArgMatches, recorded: Option<&String>, ranks: usize) -> Res
 // --- ranks ---------------------------------------------------------------------------------------
 
 fn place_ranks(options: &ArgMatches, matrix: &Matrix, limits: Limits) -> Result<io::Result<()>, String> {
-    let machine = machine(options, matrix.topology.as_ref(), matrix.ranks)?;
+    let recorded_topology = matrix.topology.as_deref().map(Value::from);
+    let machine = machine(options, recorded_topology.as_ref().map(|word| ("the matrix", word)), matrix.ranks)?;
     let objective = Objective::parse(options.get_one::<String>("objective").map_or("cost", String::as_str))?;
     if objective.link > 0.0 && machine.rates.is_empty() {
         return Err(format!("--objective with link: nothing is known of the links of {}", machine.topology));
@@ -271,10 +285,15 @@ fn recorded(matrix: &Matrix, machine: &Machine) -> Option<Vec<usize>> {
 
 // --- segments ------------------------------------------------------------------------------------
 
-fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) -> Result<io::Result<()>, String> {
-    let machine = machine(options, None, input.processes.len())?;
+fn place_segments(
+    options: &ArgMatches,
+    input: &Input,
+    machine: &Machine,
+    free: Free,
+    seed: u64,
+) -> Result<io::Result<()>, String> {
     let present = input.present(machine.positions())?;
-    let sums = Sums::new(input, &machine);
+    let sums = Sums::new(input, machine);
     if !sums.are_small() {
         return Err(TOO_LARGE.into());
     }
@@ -293,7 +312,7 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     let report = Report {
         matrix: &matrix,
         dma_min: Config::survey().config.dma_min,
-        machine: &machine,
+        machine,
         objective: Objective::parse("cost")?,
         mappings,
         verdict: verdict(options, &answer, seed, costs, true),
@@ -304,8 +323,36 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     Ok(publish(options, &report, |out| {
         text::write(out, &report)?;
         let names: Vec<&str> = input.segments.iter().map(|segment| segment.name.as_str()).collect();
-        text::moves(out, "segment", &names, [&present.segments, &best.segments], &machine)
+        text::moves(out, "segment", &names, [&present.segments, &best.segments], machine)
     }))
+}
+
+// A page on which nothing is yet: what is to be placed is made there.
+fn empty_page(options: &ArgMatches) -> Result<io::Result<()>, String> {
+    let machine = match options.contains_id("topology") {
+        true => machine(options, None, 0)?,
+        false => topology::none(),
+    };
+    // Nothing is printed but where the page is: a table of nothing helps nobody.
+    let file: &PathBuf = options.get_one("html").ok_or("--empty needs --html")?;
+    let input = Input::empty();
+    let sums = Sums::new(&input, &machine);
+    let nothing = segments::Placement { processes: Vec::new(), segments: Vec::new() };
+    let mapping = |name| Mapping { name, at: Vec::new(), segments: Vec::new(), bill: sums.bill(&nothing) };
+    let names = ["identity", "present", "proposal"];
+    let answer = Answer { all_equal: true, ..Answer::default() };
+    let report = Report {
+        matrix: &Matrix::empty(0),
+        dma_min: Config::survey().config.dma_min,
+        machine: &machine,
+        objective: Objective::parse("cost")?,
+        mappings: names.map(mapping),
+        verdict: verdict(options, &answer, 0, [0.0; 3], true),
+        pairs: Vec::new(),
+        segments: Some(sums.to_json(&names.map(|name| (name, &[][..])))),
+        notes: Vec::new(),
+    };
+    Ok(write_file(file, &page::page(&report)))
 }
 
 // --- answers -------------------------------------------------------------------------------------
