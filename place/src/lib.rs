@@ -2,10 +2,11 @@
 //!
 //! Data goes one way. `matrix` reads what was recorded. `topology` makes a `machine` out of `links` and `model`, or of a `host` and
 //! what `measure` finds there. `cost` adds up what a mapping costs, `search` looks for the best one. `report`, `text` and `page` show
-//! the answer. `segments` is OptiSCI's problem, where segments are placed too.
+//! the answer. `segments` is OptiSCI's problem, where segments are placed too; `quadratic` are those
+//! of QAPLIB.
 //!
 //! For the commands it is [`run`] with its [`options`], and what they read and write as well: `map`, the file of places; `format`, which tells
-//! files apart; `shell`, the frame of pages.
+//! files apart; `shell`, the frame of pages; `paint` and `progress`, what a terminal shows.
 
 mod cost;
 pub mod format;
@@ -19,6 +20,9 @@ mod model;
 mod net;
 mod options;
 mod page;
+pub mod paint;
+pub mod progress;
+mod quadratic;
 mod report;
 #[allow(dead_code)] // of a file of results only the spread
 #[path = "../../cli/src/shared/results.rs"]
@@ -42,7 +46,7 @@ use matrix::{Matrix, Recorded};
 pub use options::options;
 use report::{Mapping, Report, Verdict};
 use search::problem::{MOST_COST, Problem, TOO_LARGE, Weighted};
-use search::{Answer, Limits, Task, qaplib};
+use search::{Answer, Limits, Task};
 use segments::{Free, Input, Sums};
 use serde_json::Value;
 use shell::write_file;
@@ -71,7 +75,7 @@ fn place(options: &ArgMatches) -> Result<io::Result<()>, String> {
         seed: options.get_one("seed").copied().unwrap_or(1),
     };
     if let Some(file) = options.get_one::<PathBuf>("qaplib") {
-        return solve_qaplib(file, limits);
+        return quadratic::solve(file, limits, options);
     }
     if options.get_flag("empty") {
         return empty_page(options);
@@ -220,6 +224,7 @@ fn task(
         fixed,
         known,
         limits,
+        tell: &progress::parts("gasnet-sci place", limits.deadline),
     }))
 }
 
@@ -380,11 +385,7 @@ fn verdict(
     Verdict { verdict, may_stay, has_fixed, gain, min_gain, bound, proved, iterations, nodes, tried, seed, cut }
 }
 
-fn publish(
-    options: &ArgMatches,
-    report: &Report,
-    text: impl Fn(&mut io::StdoutLock<'static>) -> io::Result<()>,
-) -> io::Result<()> {
+fn publish(options: &ArgMatches, report: &Report, text: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if let Some(file) = options.get_one::<PathBuf>("map") {
         let places: Vec<map::Place> =
             report.advised().at.iter().map(|position| report.machine.places[*position].clone()).collect();
@@ -394,7 +395,7 @@ fn publish(
     if let Some(file) = options.get_one::<PathBuf>("html") {
         write_file(file, &page::page(report))?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = paint::out();
     match options.get_one::<PathBuf>("json") {
         Some(file) if file.as_os_str() == "-" => out.write_all(report.to_json().as_bytes())?,
         Some(file) => {
@@ -404,44 +405,6 @@ fn publish(
         None => text(&mut out)?,
     }
     out.flush()
-}
-
-// --- QAPLIB --------------------------------------------------------------------------------------
-
-fn solve_qaplib(file: &Path, limits: Limits) -> Result<io::Result<()>, String> {
-    let problem = qaplib::parse(&read(file)?).map_err(|error| format!("{}: {error}", file.display()))?;
-    if limits.exact && problem.n > search::MOST_EXACT {
-        return Err(format!("--exact is for {} rows at most", search::MOST_EXACT));
-    }
-    let identity: Vec<usize> = (0..problem.n).collect();
-    let loads = vec![[0.0; 2]; problem.flows.len()];
-    let answer = search::search(&Task {
-        problem: &problem,
-        objective: Objective { cost: 1.0, link: 0.0 },
-        shape: &links::Shape::Points,
-        rates: &[],
-        loads: &loads,
-        fixed: &[],
-        known: std::slice::from_ref(&identity),
-        limits,
-    });
-    let permutation: Vec<String> = answer.at.iter().map(|position| (position + 1).to_string()).collect();
-    let proved = if answer.proved { "proved best" } else { "not proved best" };
-    let mut out = io::stdout().lock();
-    let lines = [
-        format!("n          {}", problem.n),
-        format!("identity   {}", problem.cost(&identity)),
-        format!("found      {}   {proved}", problem.cost(&answer.at)),
-        format!("bound      {}", answer.bound.map_or("none".into(), |bound| format!("{bound}"))),
-        format!(
-            "work       {} iterations, {} nodes{}",
-            answer.iterations,
-            answer.nodes,
-            if answer.cut { ", cut by --seconds" } else { "" }
-        ),
-        format!("p          {}", permutation.join(" ")),
-    ];
-    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ pub fn options() -> Command {
         .arg(
             file("qaplib", "FILE")
                 .conflicts_with_all([
-                    "matrix", "topology", "model", "from", "map", "json", "html", "objective", "fix", "min-gain",
+                    "matrix", "topology", "model", "from", "map", "html", "objective", "fix", "min-gain",
                     "segments", "measure",
                 ])
                 .help("solve a quadratic assignment problem as QAPLIB has it: n and two tables"),

@@ -8,11 +8,11 @@
 //! Must not know: how costs are computed.
 
 use super::links::Shape;
+use super::paint;
 use super::report::{Mapping, Report};
 use super::shell::{self, escape};
 use super::text;
 use std::fmt::Write;
-use std::io::Write as _;
 
 /// More positions than these make a page that browsers are slow with; its size grows with the square.
 pub const MOST: usize = 512;
@@ -69,13 +69,11 @@ fn header(out: &mut String, report: &Report) {
             parts.push(format!("{} operations, {} bytes", sum.0, sum.1));
         }
     }
-    let mut verdict = Vec::new();
-    // Writing to memory does not fail.
-    let _ = match report.matrix.ranks {
-        0 => verdict.write_all(
-            b"nothing is here yet\nmake machines, links, processes and segments, and say who reads and writes what",
-        ),
-        _ => text::verdict(&mut verdict, report),
+    let verdict = match report.matrix.ranks {
+        0 => b"nothing is here yet\nmake machines, links, processes and segments, and say who reads and writes what"
+            .to_vec(),
+        // Writing to memory does not fail.
+        _ => paint::plain(|out| text::verdict(out, report)).unwrap_or_default(),
     };
     let verdict = String::from_utf8_lossy(&verdict);
     let sentences: Vec<String> = verdict.lines().filter(|line| !line.is_empty()).map(escape).collect();

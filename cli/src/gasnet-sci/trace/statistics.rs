@@ -5,6 +5,7 @@ use super::kinds::{Class, Kind};
 use super::messages::Messages;
 use super::path::{By, Piece};
 use super::run::{Event, HAS_BYTES, HAS_TIME, Node, Run};
+use gasnet_sci_place::paint::HEAD;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -165,7 +166,11 @@ impl Statistics {
             self.path_messages, self.path_barriers
         )?;
         self.write_times(out)?;
-        writeln!(out, "\n{:>5} {:<26} {:>10} {:>14} {:>16}", "node", "operation", "count", "bytes", "us")?;
+        writeln!(
+            out,
+            "\n{HEAD}{:>5} {:<26} {:>10} {:>14} {:>16}{HEAD:#}",
+            "node", "operation", "count", "bytes", "us"
+        )?;
         for summary in &self.summaries {
             for Operation { letter, name, count, bytes, us } in &summary.operations {
                 let bytes = bytes.map_or(String::new(), |bytes| bytes.to_string());
@@ -190,11 +195,11 @@ impl Statistics {
             out,
             "time in ms: computing is what is in no call; last: barriers to which the node came last, and what that cost others"
         )?;
-        write!(out, "{:>5} {:>9} {:>11} {:>11}", "node", "events", "from first", "computing")?;
+        write!(out, "{HEAD}{:>5} {:>9} {:>11} {:>11}", "node", "events", "from first", "computing")?;
         for class in &classes {
             write!(out, " {:>11}", class.short())?;
         }
-        writeln!(out, " {:>11} {:>7} {:>11}", "on path", "last", "others")?;
+        writeln!(out, " {:>11} {:>7} {:>11}{HEAD:#}", "on path", "last", "others")?;
         for summary in &self.summaries {
             let ms = summary.seconds * 1e3;
             write!(out, "{:>5} {:>9} {ms:>11.3} {:>11.3}", summary.node, summary.events, summary.computing_us / 1e3)?;
