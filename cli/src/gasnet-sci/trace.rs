@@ -44,6 +44,8 @@ impl Found {
         let mut rounds = barriers::find(&run);
         clocks::align(&mut run, &messages, &mut rounds);
         rounds.retain(Round::is_possible);
+        // Those of teams lie between the others.
+        rounds.sort_by_key(|round| round.last().enter);
         let path = path::find(&run, &messages, &rounds);
         Found { run, messages, rounds, path }
     }

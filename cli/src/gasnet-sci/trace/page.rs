@@ -37,6 +37,8 @@ struct Index<'a> {
     kinds: Vec<&'a Kind>,
     shapes: Vec<Shape>,
     rounds: usize,
+    /// Names of the teams of barriers.
+    teams: &'a [String],
     path: &'a [Piece],
     notes: Vec<Note<'a>>,
     /// Classes in which a node spends time, with their names in words.
@@ -83,6 +85,7 @@ pub fn page(found: &Found) -> String {
         kinds: run.kinds.iter().collect(),
         shapes: packed.shapes.clone(),
         rounds: found.rounds.len(),
+        teams: &packed.teams,
         path: &found.path,
         notes,
         classes: Class::TIMED.map(|class| (class, class.name())).into(),

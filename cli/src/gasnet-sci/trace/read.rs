@@ -62,7 +62,10 @@ impl Reader {
         match what {
             What::Operation(operation) => {
                 let timed = operation.ns.is_some();
-                let kind = self.run.kinds.place(letter, operation.name, timed).ok_or(Fault::NoOperation)?;
+                let kinds = &mut self.run.kinds;
+                let of_team = operation.team.and_then(|team| kinds.place(letter, operation.name, Some(team), timed));
+                let kind =
+                    of_team.or_else(|| kinds.place(letter, operation.name, None, timed)).ok_or(Fault::NoOperation)?;
                 // The line is written when the operation has ended.
                 let ns = operation.ns.unwrap_or(0);
                 node.events.push(Event {
