@@ -32,7 +32,7 @@ const Change = (function () {
   const make = {
     machine(state) {
       const { machines, links } = netOf(state);
-      if (machines.length >= Files.MOST) refuse("a page has " + Files.MOST + " machines at most");
+      if (machines.length >= Files.MOST_MADE) refuse("more than " + Files.MOST_MADE + " machines are not made on a page");
       return joined(state, { machines: [...machines, fresh("machine", machines)], links });
     },
 

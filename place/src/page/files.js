@@ -3,6 +3,7 @@
 const Files = (function () {
   const { answer, known, hasSegments } = Model;
   const MOST = 512; // machines, processes and segments of a page
+  const MOST_MADE = 128; // machines that are made on it: the ways between all of them are looked for at each step
 
   // --- saving --------------------------------------------------------------------------------------
 
@@ -186,5 +187,5 @@ const Files = (function () {
     return hasSegments ? segmentsState(file, state.world) : matrixState(file, state);
   }
 
-  return { mapText, trafficText, topologyText, load, MOST };
+  return { mapText, trafficText, topologyText, load, MOST, MOST_MADE };
 })();
