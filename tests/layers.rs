@@ -20,8 +20,8 @@ const COMMAND: &[&str] = &[
 
 /// The same of the package `place`.
 const PLACE: &[&str] = &[
-    "results", "map", "format", "model", "matrix", "links", "machine", "measure", "host", "topology", "cost", "search",
-    "segments", "scipos", "report", "text", "shell", "page", "options",
+    "paint", "progress", "results", "map", "format", "model", "matrix", "net", "links", "machine", "measure", "host",
+    "topology", "cost", "search", "segments", "scipos", "report", "text", "shell", "quadratic", "page", "options",
 ];
 
 /// The same of the package `sisci`.

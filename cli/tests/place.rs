@@ -208,6 +208,49 @@ fn segments_are_placed_as_the_worked_example_says() {
 }
 
 #[test]
+fn a_file_of_processes_brings_its_machines_along_and_messages_count() {
+    let folder = Folder::new("machines");
+    let machines = json!({"kind": "links", "machines": ["left", "right"],
+        "links": [{"name": "cable", "ends": [0, 1], "alpha": 100, "beta": 0.5}]});
+    let input = json!({"format": "gasnet-sci segments", "version": 1, "topology": machines,
+        "processes": [{"name": "a"}, {"name": "b"}], "segments": [{"name": "s", "at": 1}],
+        "writes": [{"process": 0, "segment": 0, "count": 3, "bytes": 8}],
+        "messages": [{"from": 1, "to": 0, "count": 5, "bytes": 80}]});
+    let file = folder.write("s.json", &input.to_string());
+    let costs = |arguments: &[&str]| {
+        let answer = answer(arguments);
+        ["present", "proposal"].map(|name| {
+            answer["mappings"].as_array().unwrap().iter().find(|m| m["name"] == name).unwrap()["cost"].as_f64().unwrap()
+        })
+    };
+    // The message stays what it is, and the segment goes to its writer.
+    assert_eq!(costs(&[&file, "--segments"]), [3.0 * 104.0 + 5.0 * 140.0, 5.0 * 140.0]);
+    let alone = folder.write("machines.json", &machines.to_string());
+    assert_eq!(costs(&[&file, "--segments", "--topology", &alone]), costs(&[&file, "--segments"]));
+    assert!(costs(&[&file, "--segments", "--topology", "ring:2"])[0] > 1e4);
+}
+
+#[test]
+fn a_page_may_begin_empty() {
+    let folder = Folder::new("empty");
+    for more in [&[][..], &["--topology", "torus:4x2", "--model", "d339"]] {
+        let page = folder.path("page.html");
+        assert_eq!(text(&[&["--empty", "--html", &page][..], more].concat()), "");
+        let html = folder.read("page.html");
+        assert!(html.contains("nothing is here yet") && !html.contains("<section id=\"mappings\""));
+    }
+    for (arguments, what) in
+        [(&["--empty"][..], "--html"), (&["--empty", "--html", "x", "--segments"], "cannot be used with")]
+    {
+        let output = place(arguments);
+        assert!(
+            output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains(what),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
 fn a_map_says_where_segments_go_in_comments_that_readers_pass_over() {
     let folder = Folder::new("segments-map");
     let matrix = folder.write("m.json", r#"{"format":"gasnet-sci matrix","version":1,"nodes":2,"rows":[]}"#);

@@ -2,10 +2,11 @@
 //!
 //! Data goes one way. `matrix` reads what was recorded. `topology` makes a `machine` out of `links` and `model`, or of a `host` and
 //! what `measure` finds there. `cost` adds up what a mapping costs, `search` looks for the best one. `report`, `text` and `page` show
-//! the answer. `segments` is OptiSCI's problem, where segments are placed too.
+//! the answer. `segments` is OptiSCI's problem, where segments are placed too; `quadratic` are those
+//! of QAPLIB.
 //!
 //! For the commands it is [`run`] with its [`options`], and what they read and write as well: `map`, the file of places; `format`, which tells
-//! files apart; `shell`, the frame of pages.
+//! files apart; `shell`, the frame of pages; `paint` and `progress`, what a terminal shows.
 
 mod cost;
 pub mod format;
@@ -16,8 +17,12 @@ pub mod map;
 mod matrix;
 mod measure;
 mod model;
+mod net;
 mod options;
 mod page;
+pub mod paint;
+pub mod progress;
+mod quadratic;
 mod report;
 #[allow(dead_code)] // of a file of results only the spread
 #[path = "../../cli/src/shared/results.rs"]
@@ -41,8 +46,9 @@ use matrix::{Matrix, Recorded};
 pub use options::options;
 use report::{Mapping, Report, Verdict};
 use search::problem::{MOST_COST, Problem, TOO_LARGE, Weighted};
-use search::{Answer, Limits, Task, qaplib};
+use search::{Answer, Limits, Task};
 use segments::{Free, Input, Sums};
+use serde_json::Value;
 use shell::write_file;
 use std::fs;
 use std::io::{self, Write};
@@ -69,7 +75,10 @@ fn place(options: &ArgMatches) -> Result<io::Result<()>, String> {
         seed: options.get_one("seed").copied().unwrap_or(1),
     };
     if let Some(file) = options.get_one::<PathBuf>("qaplib") {
-        return solve_qaplib(file, limits);
+        return quadratic::solve(file, limits, options);
+    }
+    if options.get_flag("empty") {
+        return empty_page(options);
     }
     let file: &PathBuf = options.get_one("matrix").ok_or("it needs a matrix")?;
     let input = read(file)?;
@@ -77,7 +86,11 @@ fn place(options: &ArgMatches) -> Result<io::Result<()>, String> {
     match options.get_one::<String>("segments") {
         Some(free) => {
             let free = if free == "both" { Free::Both } else { Free::Segments };
-            place_segments(options, &Input::parse(&input).map_err(about)?, free, limits.seed)
+            let input = Input::parse(&input).map_err(about)?;
+            let name = file.display().to_string();
+            let machine =
+                machine(options, input.topology.as_ref().map(|held| (name.as_str(), held)), input.processes.len())?;
+            place_segments(options, &input, &machine, free, limits.seed)
         }
         None => place_ranks(options, &Matrix::parse(&input).map_err(about)?, limits),
     }
@@ -87,19 +100,23 @@ fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn machine(options: &ArgMatches, recorded: Option<&String>, ranks: usize) -> Result<Machine, String> {
-    let topology = options.get_one::<String>("topology").or(recorded);
-    let topology =
-        topology.ok_or("--topology must say what there is: ring:N, torus:XxY, switch:N, host, or a JSON file")?;
+// `held` is the topology in the file that is placed, with the file's name.
+fn machine(options: &ArgMatches, held: Option<(&str, &Value)>, ranks: usize) -> Result<Machine, String> {
     let wanted = topology::Wanted {
         model: options.get_one::<String>("model").map(String::as_str),
         measure: options.get_flag("measure"),
         ranks,
     };
-    let machine = topology::read(topology, &wanted)?;
+    let machine = match (options.get_one::<String>("topology"), held) {
+        (Some(topology), _) => topology::read(topology, &wanted)?,
+        (None, Some((name, topology))) => topology::of_value(name, topology, &wanted)?,
+        (None, None) => {
+            return Err("--topology must say what there is: ring:N, torus:XxY, switch:N, host, or a JSON file".into());
+        }
+    };
     match machine.positions() {
         many if many > page::MOST && options.contains_id("html") => {
-            Err(format!("--html is for {} positions at most; {topology} has {many}", page::MOST))
+            Err(format!("--html is for {} positions at most; {} has {many}", page::MOST, machine.topology))
         }
         _ => Ok(machine),
     }
@@ -108,7 +125,8 @@ fn machine(options: &ArgMatches, recorded: Option<&String>, ranks: usize) -> Res
 // --- ranks ---------------------------------------------------------------------------------------
 
 fn place_ranks(options: &ArgMatches, matrix: &Matrix, limits: Limits) -> Result<io::Result<()>, String> {
-    let machine = machine(options, matrix.topology.as_ref(), matrix.ranks)?;
+    let recorded_topology = matrix.topology.as_deref().map(Value::from);
+    let machine = machine(options, recorded_topology.as_ref().map(|word| ("the matrix", word)), matrix.ranks)?;
     let objective = Objective::parse(options.get_one::<String>("objective").map_or("cost", String::as_str))?;
     if objective.link > 0.0 && machine.rates.is_empty() {
         return Err(format!("--objective with link: nothing is known of the links of {}", machine.topology));
@@ -206,6 +224,7 @@ fn task(
         fixed,
         known,
         limits,
+        tell: &progress::parts("gasnet-sci place", limits.deadline),
     }))
 }
 
@@ -271,10 +290,15 @@ fn recorded(matrix: &Matrix, machine: &Machine) -> Option<Vec<usize>> {
 
 // --- segments ------------------------------------------------------------------------------------
 
-fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) -> Result<io::Result<()>, String> {
-    let machine = machine(options, None, input.processes.len())?;
+fn place_segments(
+    options: &ArgMatches,
+    input: &Input,
+    machine: &Machine,
+    free: Free,
+    seed: u64,
+) -> Result<io::Result<()>, String> {
     let present = input.present(machine.positions())?;
-    let sums = Sums::new(input, &machine);
+    let sums = Sums::new(input, machine);
     if !sums.are_small() {
         return Err(TOO_LARGE.into());
     }
@@ -293,7 +317,7 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     let report = Report {
         matrix: &matrix,
         dma_min: Config::survey().config.dma_min,
-        machine: &machine,
+        machine,
         objective: Objective::parse("cost")?,
         mappings,
         verdict: verdict(options, &answer, seed, costs, true),
@@ -304,8 +328,36 @@ fn place_segments(options: &ArgMatches, input: &Input, free: Free, seed: u64) ->
     Ok(publish(options, &report, |out| {
         text::write(out, &report)?;
         let names: Vec<&str> = input.segments.iter().map(|segment| segment.name.as_str()).collect();
-        text::moves(out, "segment", &names, [&present.segments, &best.segments], &machine)
+        text::moves(out, "segment", &names, [&present.segments, &best.segments], machine)
     }))
+}
+
+// A page on which nothing is yet: what is to be placed is made there.
+fn empty_page(options: &ArgMatches) -> Result<io::Result<()>, String> {
+    let machine = match options.contains_id("topology") {
+        true => machine(options, None, 0)?,
+        false => topology::none(),
+    };
+    // Nothing is printed but where the page is: a table of nothing helps nobody.
+    let file: &PathBuf = options.get_one("html").ok_or("--empty needs --html")?;
+    let input = Input::empty();
+    let sums = Sums::new(&input, &machine);
+    let nothing = segments::Placement { processes: Vec::new(), segments: Vec::new() };
+    let mapping = |name| Mapping { name, at: Vec::new(), segments: Vec::new(), bill: sums.bill(&nothing) };
+    let names = ["identity", "present", "proposal"];
+    let answer = Answer { all_equal: true, ..Answer::default() };
+    let report = Report {
+        matrix: &Matrix::empty(0),
+        dma_min: Config::survey().config.dma_min,
+        machine: &machine,
+        objective: Objective::parse("cost")?,
+        mappings: names.map(mapping),
+        verdict: verdict(options, &answer, 0, [0.0; 3], true),
+        pairs: Vec::new(),
+        segments: Some(sums.to_json(&names.map(|name| (name, &[][..])))),
+        notes: Vec::new(),
+    };
+    Ok(write_file(file, &page::page(&report)))
 }
 
 // --- answers -------------------------------------------------------------------------------------
@@ -333,11 +385,7 @@ fn verdict(
     Verdict { verdict, may_stay, has_fixed, gain, min_gain, bound, proved, iterations, nodes, tried, seed, cut }
 }
 
-fn publish(
-    options: &ArgMatches,
-    report: &Report,
-    text: impl Fn(&mut io::StdoutLock<'static>) -> io::Result<()>,
-) -> io::Result<()> {
+fn publish(options: &ArgMatches, report: &Report, text: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if let Some(file) = options.get_one::<PathBuf>("map") {
         let places: Vec<map::Place> =
             report.advised().at.iter().map(|position| report.machine.places[*position].clone()).collect();
@@ -347,7 +395,7 @@ fn publish(
     if let Some(file) = options.get_one::<PathBuf>("html") {
         write_file(file, &page::page(report))?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = paint::out();
     match options.get_one::<PathBuf>("json") {
         Some(file) if file.as_os_str() == "-" => out.write_all(report.to_json().as_bytes())?,
         Some(file) => {
@@ -357,44 +405,6 @@ fn publish(
         None => text(&mut out)?,
     }
     out.flush()
-}
-
-// --- QAPLIB --------------------------------------------------------------------------------------
-
-fn solve_qaplib(file: &Path, limits: Limits) -> Result<io::Result<()>, String> {
-    let problem = qaplib::parse(&read(file)?).map_err(|error| format!("{}: {error}", file.display()))?;
-    if limits.exact && problem.n > search::MOST_EXACT {
-        return Err(format!("--exact is for {} rows at most", search::MOST_EXACT));
-    }
-    let identity: Vec<usize> = (0..problem.n).collect();
-    let loads = vec![[0.0; 2]; problem.flows.len()];
-    let answer = search::search(&Task {
-        problem: &problem,
-        objective: Objective { cost: 1.0, link: 0.0 },
-        shape: &links::Shape::Points,
-        rates: &[],
-        loads: &loads,
-        fixed: &[],
-        known: std::slice::from_ref(&identity),
-        limits,
-    });
-    let permutation: Vec<String> = answer.at.iter().map(|position| (position + 1).to_string()).collect();
-    let proved = if answer.proved { "proved best" } else { "not proved best" };
-    let mut out = io::stdout().lock();
-    let lines = [
-        format!("n          {}", problem.n),
-        format!("identity   {}", problem.cost(&identity)),
-        format!("found      {}   {proved}", problem.cost(&answer.at)),
-        format!("bound      {}", answer.bound.map_or("none".into(), |bound| format!("{bound}"))),
-        format!(
-            "work       {} iterations, {} nodes{}",
-            answer.iterations,
-            answer.nodes,
-            if answer.cut { ", cut by --seconds" } else { "" }
-        ),
-        format!("p          {}", permutation.join(" ")),
-    ];
-    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //!
 //! An operation of `p` at `q` uses the links on the way there and those on the way back. On rings the way back goes on
 //! round the same rings, as SCI's responses do: it is the rest of them. In a torus of rings the way goes along X first, then along Y.
-//! In trees and behind a switch the way back is the way from `q` to `p`.
+//! In trees, behind a switch and between machines with links of their own the way back is the way from `q` to `p`.
 //!
 //! Must not know: costs, traffic.
 
 use super::model::Distance;
+use super::net::Net;
 use gasnet_sci::sci::model::{Route, Topology};
 
 /// How positions are connected.
@@ -16,6 +17,8 @@ pub enum Shape {
     Sci(Topology),
     /// A tree whose leaves are positions: caches, packages, hosts.
     Tree(Tree),
+    /// Machines with links of their own.
+    Net(Net),
     /// Only costs are known.
     Points,
 }
@@ -79,6 +82,7 @@ impl Shape {
         match self {
             Shape::Sci(topology) => topology.links() as usize,
             Shape::Tree(tree) => 2 * tree.vertices.len(),
+            Shape::Net(net) => net.count(),
             Shape::Points => 0,
         }
     }
@@ -106,6 +110,11 @@ impl Shape {
                 };
                 tree.vertices.iter().flat_map(both).collect()
             }
+            Shape::Net(net) => {
+                let name = |machine: usize| net.machines[machine].clone();
+                let both = |number: usize| net.ends(number);
+                (0..net.count()).map(both).map(|(from, to)| link(name(from), name(to))).collect()
+            }
             Shape::Points => Vec::new(),
         }
     }
@@ -116,6 +125,7 @@ impl Shape {
             _ if p == q => {}
             Shape::Sci(topology) => loaded(topology, p, q, true, each),
             Shape::Tree(tree) => tree.visit(p, q, &mut each),
+            Shape::Net(net) => net.way(p, q, each),
             Shape::Points => {}
         }
     }
@@ -141,11 +151,13 @@ impl Shape {
                 let row = *x as usize;
                 round(p / row, q / row, *y) * row + round(p % row, q % row, *x)
             }
-            Shape::Sci(Topology::Switch(_) | Topology::Apart) | Shape::Tree(_) | Shape::Points => usize::from(p != q),
+            Shape::Sci(Topology::Switch(_) | Topology::Apart) | Shape::Tree(_) | Shape::Net(_) | Shape::Points => {
+                usize::from(p != q)
+            }
         }
     }
 
-    /// How far apart two positions of SCI links are. Trees and points have no such distance.
+    /// How far apart two positions of SCI links are. The others have no such distance.
     pub fn distance(&self, p: usize, q: usize) -> Distance {
         let none = Route { hops: 0, turns: 0 };
         match self {
@@ -153,7 +165,7 @@ impl Shape {
                 let (p, q) = (p as u32, q as u32);
                 Distance { there: topology.way(p, q), back: topology.way(q, p) }
             }
-            Shape::Tree(_) | Shape::Points => Distance { there: none, back: none },
+            Shape::Tree(_) | Shape::Net(_) | Shape::Points => Distance { there: none, back: none },
         }
     }
 }

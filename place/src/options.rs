@@ -19,7 +19,7 @@ pub fn options() -> Command {
         .arg(
             Arg::new("matrix")
                 .value_name("MATRIX.json")
-                .required_unless_present("qaplib")
+                .required_unless_present_any(["qaplib", "empty"])
                 .value_parser(value_parser!(PathBuf))
                 .help("the traffic, as gasnetrun_sci --matrix writes it; with --segments, processes and segments"),
         )
@@ -34,6 +34,17 @@ pub fn options() -> Command {
         .arg(file("html", "FILE").help(
             "write one page of HTML that needs nothing else: ranks, and segments, are moved by mouse or keys and costs follow",
         ))
+        .arg(
+            Arg::new("empty")
+                .long("empty")
+                .action(ArgAction::SetTrue)
+                .requires("html")
+                .conflicts_with_all([
+                    "matrix", "from", "map", "json", "objective", "exact", "iterations", "seconds", "fix", "min-gain",
+                    "segments", "qaplib",
+                ])
+                .help("write a page on which nothing is yet: machines, processes, segments, links and messages are made there"),
+        )
         .arg(
             value("objective", "WHAT")
                 .help("what is to be small: cost, link (the time of the busiest link), or cost+W*link with a number W [default: cost]"),
@@ -70,7 +81,7 @@ pub fn options() -> Command {
         .arg(
             file("qaplib", "FILE")
                 .conflicts_with_all([
-                    "matrix", "topology", "model", "from", "map", "json", "html", "objective", "fix", "min-gain",
+                    "matrix", "topology", "model", "from", "map", "html", "objective", "fix", "min-gain",
                     "segments", "measure",
                 ])
                 .help("solve a quadratic assignment problem as QAPLIB has it: n and two tables"),

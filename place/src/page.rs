@@ -1,11 +1,14 @@
 //! The page of an answer: one HTML file in which ranks and segments are dragged onto positions.
 //!
 //! The tables are there without scripts. `page/model.js` computes costs and loads of other mappings from the answer's JSON,
-//! which the page holds; `layout.js` says where positions and links lie, `draw.js` draws them, `panel.js` fills figures and
-//! tables, `interact.js` is mouse, keys and buttons. Elements of class `live` are shown where scripts run.
+//! which the page holds; `net.js` makes the tables of machines and links that were made on the page, `change.js` makes and deletes
+//! things, `files.js` saves and loads. `layout.js` says where positions and links lie, `draw.js` draws them, `panel.js` fills figures
+//! and tables, `edit.js` is the panel in which things are made, `interact.js` is mouse, keys and buttons. Elements of class `live` are shown where scripts run.
 //!
 //! Must not know: how costs are computed.
 
+use super::links::Shape;
+use super::paint;
 use super::report::{Mapping, Report};
 use super::shell::{self, escape};
 use super::text;
@@ -16,10 +19,14 @@ pub const MOST: usize = 512;
 
 const TITLE: &str = "where ranks run";
 const STYLE: &str = include_str!("page/place.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("page/model.js"),
+    include_str!("page/net.js"),
+    include_str!("page/files.js"),
+    include_str!("page/change.js"),
     include_str!("page/layout.js"),
     include_str!("page/draw.js"),
+    include_str!("page/edit.js"),
     include_str!("page/panel.js"),
     include_str!("page/interact.js"),
 ];
@@ -31,11 +38,14 @@ pub fn page(report: &Report) -> String {
     header(&mut body, report);
     body.push_str("<main>");
     body.push_str(STAGE);
-    mappings(&mut body, report);
-    ranks(&mut body, report);
-    segments(&mut body, report);
-    links(&mut body, report);
-    pairs(&mut body, report);
+    // Of a page with nothing on it yet there is nothing to list.
+    if report.matrix.ranks > 0 {
+        mappings(&mut body, report);
+        ranks(&mut body, report);
+        segments(&mut body, report);
+        links(&mut body, report);
+        pairs(&mut body, report);
+    }
     body.push_str("</main>");
     // In a script element only `<` could end the data early.
     let data = report.to_json().replace('<', "\\u003c");
@@ -59,9 +69,12 @@ fn header(out: &mut String, report: &Report) {
             parts.push(format!("{} operations, {} bytes", sum.0, sum.1));
         }
     }
-    let mut verdict = Vec::new();
-    // Writing to memory does not fail.
-    let _ = text::verdict(&mut verdict, report);
+    let verdict = match report.matrix.ranks {
+        0 => b"nothing is here yet\nmake machines, links, processes and segments, and say who reads and writes what"
+            .to_vec(),
+        // Writing to memory does not fail.
+        _ => paint::plain(|out| text::verdict(out, report)).unwrap_or_default(),
+    };
     let verdict = String::from_utf8_lossy(&verdict);
     let sentences: Vec<String> = verdict.lines().filter(|line| !line.is_empty()).map(escape).collect();
     let _ = write!(
@@ -137,7 +150,7 @@ fn ranks(out: &mut String, report: &Report) {
     open(out, "ranks", title, &columns);
     for rank in 0..report.matrix.ranks {
         let name = named(report, "processes", rank).unwrap_or_else(|| rank.to_string());
-        let place = |mapping: &Mapping| escape(&report.machine.places[mapping.at[rank]].to_string());
+        let place = |mapping: &Mapping| place(report, mapping.at[rank]);
         let moved = if present.at[rank] == proposal.at[rank] { "" } else { " moved" };
         let _ = write!(
             out,
@@ -162,6 +175,14 @@ fn ranks(out: &mut String, report: &Report) {
     close(out);
 }
 
+// What people call a position.
+fn place(report: &Report, position: usize) -> String {
+    match &report.machine.shape {
+        Shape::Net(net) if !net.machines[position].is_empty() => escape(&net.machines[position]),
+        _ => escape(&report.machine.places[position].to_string()),
+    }
+}
+
 // A name in the answer's part about segments.
 fn named(report: &Report, list: &str, number: usize) -> Option<String> {
     Some(report.segments.as_ref()?[list].get(number)?.as_str()?.to_owned())
@@ -170,8 +191,7 @@ fn named(report: &Report, list: &str, number: usize) -> Option<String> {
 fn segments(out: &mut String, report: &Report) {
     let Some(part) = &report.segments else { return };
     open(out, "segments", "Segments", &["segment", "now at", "present", "proposal"]);
-    let place =
-        |mapping: &Mapping, segment: usize| escape(&report.machine.places[mapping.segments[segment]].to_string());
+    let place = |mapping: &Mapping, segment: usize| place(report, mapping.segments[segment]);
     for segment in 0..part["names"].as_array().map_or(0, Vec::len) {
         let name = named(report, "names", segment).unwrap_or_default();
         let [present, proposal] = [report.present(), report.proposal()].map(|mapping| place(mapping, segment));

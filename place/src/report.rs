@@ -29,7 +29,7 @@
 //! | part | meaning |
 //! |---|---|
 //! | `kinds` | how an operation gets its class: the first rule whose `below` is above bytes / count of the kind between two ranks |
-//! | `drawing` D | `{"kind":"ring","nodes":N}`; `{"kind":"torus","x":X,"y":Y}`, position row·X + column; `{"kind":"switch","nodes":N}`; `{"kind":"points"}`; `{"kind":"tree","vertices":[{"name":…,"parent":k},…],"leaves":[vertex of each position]}`, where vertex 0 is the root and its own parent |
+//! | `drawing` D | `{"kind":"ring","nodes":N}`; `{"kind":"torus","x":X,"y":Y}`, position row·X + column; `{"kind":"switch","nodes":N}`; `{"kind":"points"}`; `{"kind":"links","machines":[names],"links":[{"name":…,"ends":[0,1],"alpha":ns,"beta":ns per byte},…]}`, where link k of `links` above is 2k there and 2k+1 back; `{"kind":"tree","vertices":[{"name":…,"parent":k},…],"leaves":[vertex of each position]}`, where vertex 0 is the root and its own parent |
 //! | `level[p][q]` | the level of position q seen from p, a number of `levels`; 0 is the own position |
 //! | `costs[c][l]` | of class c on level l: `count` operations of `bytes` bytes cost count·alpha + bytes·beta ns |
 //! | `loads[c]` | each link of `routes[p][q].way` carries count·x + bytes·y bytes of `way` for class c; `back` likewise |
@@ -42,7 +42,7 @@
 //! | `tried` | of `--segments`: arrangements of the processes that were tried, each with the best positions for the segments; else 0 |
 //! | `cut` | `--seconds` ended the search: another run may find another mapping |
 //! | `pairs` | the heaviest pairs of ranks of the present mapping and of the proposal: their cost in both directions, before and after |
-//! | `segments` S | of `--segments` (then `matrix.rows` is empty and costs are those of accesses): `{"names":[…],"processes":[names of ranks],"accesses":[{"process":i,"segment":j,"read":true,"count":n,"bytes":size of one}],"room":n or null,"access":[{"read":true,"bytes":size,"ns":[by level]}],"whole_packets":true,"mappings":[{"name":"present","at":[position of each segment]},…]}`, in the order of `mappings`; an access costs count · `ns` of its size on `level[at[i]][at of j]` |
+//! | `segments` S | of `--segments` (then `matrix.rows` is empty and costs are those of accesses): `{"names":[…],"processes":[names of ranks],"accesses":[{"process":i,"segment":j,"read":true,"count":n,"bytes":size of one}],"messages":[{"from":i,"to":k,"count":n,"bytes":size of one}],"room":n or null,"access":[{"read":true,"bytes":size,"ns":[by level]}],"whole_packets":true,"mappings":[{"name":"present","at":[position of each segment]},…]}`, in the order of `mappings`; an access costs count · `ns` of its size on `level[at[i]][at of j]`; a message of process i to process k is a write that goes to where k is |
 //! | `whole_packets` | how `access` goes on for other sizes, by alpha and beta of the classes `read` and `write`. False: alpha + size·beta. True: sizes count in whole packets of 64 bytes, and a write's alpha has the first of them |
 //!
 //! Fields stay, new ones may come. Must not know: how a mapping is found.
@@ -241,7 +241,7 @@ fn machine(machine: &Machine) -> Value {
         "classes": Class::ALL.map(Class::name),
         "reads": Class::ALL.map(Class::is_read),
         "levels": machine.levels.iter().map(|level| &level.name).collect::<Vec<_>>(),
-        "level": machine.level.chunks(n).collect::<Vec<_>>(),
+        "level": machine.level.chunks(n.max(1)).collect::<Vec<_>>(),
         "costs": Class::ALL.map(costs),
         "loads": machine.loads.map(|load| json!({"way": load.way, "back": load.back})),
         "links": links.map(link).collect::<Vec<_>>(),
@@ -265,6 +265,7 @@ fn drawing(shape: &Shape) -> Value {
         Shape::Sci(Topology::Torus(x, y)) => json!({"kind": "torus", "x": x, "y": y}),
         Shape::Sci(Topology::Switch(nodes)) => json!({"kind": "switch", "nodes": nodes}),
         Shape::Sci(Topology::Apart) | Shape::Points => json!({"kind": "points"}),
+        Shape::Net(net) => json!({"kind": "links", "machines": net.machines, "links": net.cables}),
         Shape::Tree(tree) => {
             let vertex = |vertex: &super::links::Vertex| json!({"name": vertex.name, "parent": vertex.parent});
             json!({"kind": "tree", "vertices": tree.vertices.iter().map(vertex).collect::<Vec<_>>(), "leaves": tree.leaves})

@@ -6,11 +6,13 @@
 //!  "segments":[{"name":"tasks","at":2},…],         several may share a position; without `at` it is the first with room
 //!  "reads":[{"process":0,"segment":0,"count":300,"bytes":2048},…],   bytes: of one access
 //!  "writes":[…],
-//!  "room":1}                                       the most segments at a position; without it there is no limit
+//!  "messages":[{"from":0,"to":1,"count":9,"bytes":64},…],           between processes: a write to where the other one is
+//!  "room":1,                                       the most segments at a position; without it there is no limit
+//!  "topology":…}                                   a word or an object, as --topology reads it; for who gives no --topology
 //! ```
 //!
 //! While the processes stay, each segment alone has a best position, or the segments have a best assignment if room is short.
-//! While the segments stay, the same holds for the processes. `Free::Both` tries all arrangements of the processes if they are few;
+//! While the segments stay, the same holds for the processes, unless they send messages. `Free::Both` tries all arrangements of the processes if they are few;
 //! else it takes turns, from several beginnings.
 //!
 //! Must not know: the command line, how answers look.
@@ -40,7 +42,11 @@ pub struct Input {
     #[serde(default)]
     writes: Vec<Access>,
     #[serde(default)]
+    messages: Vec<Message>,
+    #[serde(default)]
     room: Option<usize>,
+    #[serde(default)]
+    pub topology: Option<Value>,
 }
 
 /// A process or segment.
@@ -55,6 +61,14 @@ pub struct Named {
 struct Access {
     process: usize,
     segment: usize,
+    count: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Message {
+    from: usize,
+    to: usize,
     count: u64,
     bytes: u64,
 }
@@ -84,6 +98,21 @@ pub struct Found {
 }
 
 impl Input {
+    /// Neither processes nor segments.
+    pub fn empty() -> Input {
+        Input {
+            format: String::new(),
+            version: 1,
+            processes: Vec::new(),
+            segments: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            messages: Vec::new(),
+            room: None,
+            topology: None,
+        }
+    }
+
     /// Reads the text of a file.
     ///
     /// # Errors
@@ -101,6 +130,11 @@ impl Input {
         for Access { process, segment, .. } in input.reads.iter().chain(&input.writes) {
             if *process >= input.processes.len() || *segment >= input.segments.len() {
                 return Err(format!("an access of process {process} to segment {segment}: there is no such one"));
+            }
+        }
+        for Message { from, to, .. } in &input.messages {
+            if *from.max(to) >= input.processes.len() {
+                return Err(format!("a message of process {from} to process {to}: there is no such one"));
             }
         }
         Ok(input)
@@ -155,17 +189,26 @@ impl Input {
 pub struct Sums<'a> {
     input: &'a Input,
     machine: &'a Machine,
-    /// Process, segment, whether it reads, ns of all its accesses by level, count, bytes of one.
     accesses: Vec<Timed>,
 }
 
+// Accesses of one process to one target.
 struct Timed {
     process: usize,
-    segment: usize,
+    target: Target,
     reads: bool,
+    /// Of all of them, by level.
     ns: Vec<f64>,
     count: f64,
+    /// Of one.
     bytes: f64,
+}
+
+// What is read or written: a segment, or by a message another process.
+#[derive(Clone, Copy)]
+enum Target {
+    Segment(usize),
+    Process(usize),
 }
 
 /// Up to so many arrangements of the processes all are tried, if that takes no more than so many steps: a second or so.
@@ -179,13 +222,18 @@ const LESS: f64 = 1.0 - 1e-12;
 impl<'a> Sums<'a> {
     /// Of a problem on a machine.
     pub fn new(input: &'a Input, machine: &'a Machine) -> Sums<'a> {
-        let timed = |access: &Access, reads: bool| {
-            let (count, bytes) = (access.count as f64, access.bytes as f64);
+        let timed = |process: usize, target: Target, reads: bool, [count, bytes]: [u64; 2]| {
+            let (count, bytes) = (count as f64, bytes as f64);
             let ns = machine.access(reads, bytes).iter().map(|ns| ns * count).collect();
-            Timed { process: access.process, segment: access.segment, reads, ns, count, bytes }
+            Timed { process, target, reads, ns, count, bytes }
         };
-        let reads = input.reads.iter().map(|access| timed(access, true));
-        let accesses = reads.chain(input.writes.iter().map(|access| timed(access, false))).collect();
+        let access = |access: &Access, reads: bool| {
+            timed(access.process, Target::Segment(access.segment), reads, [access.count, access.bytes])
+        };
+        let message = |sent: &Message| timed(sent.from, Target::Process(sent.to), false, [sent.count, sent.bytes]);
+        let reads = input.reads.iter().map(|one| access(one, true));
+        let writes = input.writes.iter().map(|one| access(one, false));
+        let accesses = reads.chain(writes).chain(input.messages.iter().map(message)).collect();
         Sums { input, machine, accesses }
     }
 
@@ -200,7 +248,11 @@ impl<'a> Sums<'a> {
         let loads = vec![0.0; self.machine.rates.len()];
         let mut bill = Bill { nodes: vec![[0.0; 2]; self.input.processes.len()], loads };
         for access in &self.accesses {
-            let (p, q) = (placement.processes[access.process], placement.segments[access.segment]);
+            let p = placement.processes[access.process];
+            let q = match access.target {
+                Target::Segment(segment) => placement.segments[segment],
+                Target::Process(process) => placement.processes[process],
+            };
             bill.nodes[access.process][usize::from(access.reads)] += access.ns[self.machine.level(p, q)];
             let class = match access.reads {
                 false => Class::write(access.bytes),
@@ -281,7 +333,7 @@ impl<'a> Sums<'a> {
             }
             let mut cost = self.bill(&now).cost();
             loop {
-                let next = self.with_best_segments(self.processes(&now.segments), present);
+                let next = self.with_best_segments(self.processes(&now), present);
                 let then = self.bill(&next).cost();
                 tried += 1;
                 if then >= cost * LESS {
@@ -301,8 +353,9 @@ impl<'a> Sums<'a> {
         let (n, count) = (self.machine.positions(), present.len());
         let mut cost = vec![0.0; count * n];
         for access in &self.accesses {
+            let Target::Segment(segment) = access.target else { continue };
             for q in 0..n {
-                cost[access.segment * n + q] += access.ns[self.machine.level(processes[access.process], q)];
+                cost[segment * n + q] += access.ns[self.machine.level(processes[access.process], q)];
             }
         }
         // Room for all of them at one position is no limit.
@@ -318,13 +371,23 @@ impl<'a> Sums<'a> {
         hungarian::assign(count, n * room, &places).column.iter().map(|column| column / room).collect()
     }
 
-    // The best positions of processes for these segments.
-    fn processes(&self, segments: &[usize]) -> Vec<usize> {
+    // The best positions of processes for these segments. For messages each process is placed as if the others stayed, so what
+    // comes out may be worse; who calls this compares.
+    fn processes(&self, now: &Placement) -> Vec<usize> {
         let (n, count) = (self.machine.positions(), self.input.processes.len());
         let mut cost = vec![0.0; count * n];
         for access in &self.accesses {
+            let ns = |p: usize, q: usize| access.ns[self.machine.level(p, q)];
             for p in 0..n {
-                cost[access.process * n + p] += access.ns[self.machine.level(p, segments[access.segment])];
+                match access.target {
+                    Target::Segment(segment) => cost[access.process * n + p] += ns(p, now.segments[segment]),
+                    // To itself a process sends for nothing, wherever it is.
+                    Target::Process(other) if other == access.process => {}
+                    Target::Process(other) => {
+                        cost[access.process * n + p] += ns(p, now.processes[other]);
+                        cost[other * n + p] += ns(now.processes[access.process], p);
+                    }
+                }
             }
         }
         hungarian::assign(count, n, &cost).column
@@ -333,9 +396,16 @@ impl<'a> Sums<'a> {
     /// The part of the answer's file; `named` has the positions of segments in each mapping.
     pub fn to_json(&self, named: &[(&str, &[usize])]) -> Value {
         let names = |list: &[Named]| list.iter().map(|named| named.name.clone()).collect::<Vec<_>>();
-        let access = |timed: &Timed| {
-            json!({"process": timed.process, "segment": timed.segment, "read": timed.reads, "count": timed.count,
-                "bytes": timed.bytes})
+        let access = |timed: &Timed| match timed.target {
+            Target::Segment(segment) => Some(json!({"process": timed.process, "segment": segment,
+                "read": timed.reads, "count": timed.count, "bytes": timed.bytes})),
+            Target::Process(_) => None,
+        };
+        let message = |timed: &Timed| match timed.target {
+            Target::Segment(_) => None,
+            Target::Process(to) => {
+                Some(json!({"from": timed.process, "to": to, "count": timed.count, "bytes": timed.bytes}))
+            }
         };
         let mut sizes: Vec<(bool, u64)> = self.accesses.iter().map(|timed| (timed.reads, timed.bytes as u64)).collect();
         sizes.sort_unstable();
@@ -344,7 +414,8 @@ impl<'a> Sums<'a> {
         json!({
             "names": names(&self.input.segments),
             "processes": names(&self.input.processes),
-            "accesses": self.accesses.iter().map(access).collect::<Vec<_>>(),
+            "accesses": self.accesses.iter().filter_map(access).collect::<Vec<_>>(),
+            "messages": self.accesses.iter().filter_map(message).collect::<Vec<_>>(),
             "room": self.input.room,
             "access": sizes.iter().map(times).collect::<Vec<_>>(),
             "whole_packets": self.machine.access(true, 1.0) == self.machine.access(true, PACKET),

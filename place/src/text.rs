@@ -4,11 +4,12 @@
 
 use super::cost::Busiest;
 use super::machine::Machine;
+use super::paint::{GOOD, HEAD, WARN};
 use super::report::{HeavyPair, Report, Verdict};
 use std::io::{self, Write};
 
 /// Writes it.
-pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub fn write(out: &mut (impl Write + ?Sized), report: &Report) -> io::Result<()> {
     let (matrix, machine) = (report.matrix, report.machine);
     writeln!(
         out,
@@ -20,7 +21,11 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         matrix.program.as_ref().map_or(String::new(), |program| format!(" of {program}")),
     )?;
     report.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
-    writeln!(out, "\n{:<10} {:>14} {:>14} {:>14}   busiest link", "", "cost us", "writes us", "reads us")?;
+    writeln!(
+        out,
+        "\n{HEAD}{:<10} {:>14} {:>14} {:>14}   busiest link{HEAD:#}",
+        "", "cost us", "writes us", "reads us"
+    )?;
     for mapping in &report.mappings {
         let [writes, reads] = mapping.bill.sums();
         let busiest = mapping.bill.busiest(machine).map_or("none".into(), |busiest| link(machine, &busiest));
@@ -51,17 +56,23 @@ pub fn link(machine: &Machine, busiest: &Busiest) -> String {
 }
 
 /// What the search found, as sentences on lines of their own.
-pub fn verdict(out: &mut impl Write, report: &Report) -> io::Result<()> {
+pub fn verdict(out: &mut (impl Write + ?Sized), report: &Report) -> io::Result<()> {
     let Verdict { verdict, has_fixed, gain, min_gain, bound, proved, iterations, nodes, tried, cut, .. } =
         &report.verdict;
     match *verdict {
-        "equal" => return writeln!(out, "\nall equal: every mapping costs the same, so ranks may stay where they are"),
-        "stay" if *gain <= 0.0 => writeln!(out, "\nstay: no better mapping was found")?,
-        "stay" => {
-            writeln!(out, "\nstay: the best mapping found is better by {gain:.2} %, which is below {min_gain} %")?
+        "equal" => {
+            return writeln!(
+                out,
+                "\n{GOOD}all equal{GOOD:#}: every mapping costs the same, so ranks may stay where they are"
+            );
         }
-        "fixed" => writeln!(out, "\nthe fixed ranks cost {:.2} % more than the present mapping", -gain)?,
-        _ => writeln!(out, "\nthe proposal is better than the present mapping by {gain:.2} %")?,
+        "stay" if *gain <= 0.0 => writeln!(out, "\n{GOOD}stay{GOOD:#}: no better mapping was found")?,
+        "stay" => writeln!(
+            out,
+            "\n{GOOD}stay{GOOD:#}: the best mapping found is better by {gain:.2} %, which is below {min_gain} %"
+        )?,
+        "fixed" => writeln!(out, "\n{WARN}the fixed ranks cost {:.2} % more{WARN:#} than the present mapping", -gain)?,
+        _ => writeln!(out, "\n{WARN}the proposal is better{WARN:#} than the present mapping by {gain:.2} %")?,
     }
     let work = match (tried, nodes) {
         (0, 0) => format!("{iterations} iterations"),
@@ -82,11 +93,11 @@ pub fn verdict(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn pairs(out: &mut impl Write, pairs: &[HeavyPair]) -> io::Result<()> {
+fn pairs(out: &mut (impl Write + ?Sized), pairs: &[HeavyPair]) -> io::Result<()> {
     if pairs.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{:<16} {:>14} {:>14}", "heaviest pairs", "before us", "after us")?;
+    writeln!(out, "\n{HEAD}{:<16} {:>14} {:>14}{HEAD:#}", "heaviest pairs", "before us", "after us")?;
     for pair in pairs {
         let name = format!("{} - {}", pair.from, pair.to);
         writeln!(out, "{name:<16} {:>14} {:>14}", us(pair.before), us(pair.after))?;
@@ -96,7 +107,7 @@ fn pairs(out: &mut impl Write, pairs: &[HeavyPair]) -> io::Result<()> {
 
 /// Who moves where.
 pub fn moves(
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
     what: &str,
     names: &[impl AsRef<str>],
     [now, then]: [&[usize]; 2],
@@ -106,7 +117,7 @@ pub fn moves(
     if moved.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{what:<16} {:>16} {:>16}", "now", "then")?;
+    writeln!(out, "\n{HEAD}{what:<16} {:>16} {:>16}{HEAD:#}", "now", "then")?;
     for at in moved {
         let places = [now, then].map(|list| machine.places[list[at]].to_string());
         writeln!(out, "{:<16} {:>16} {:>16}", names[at].as_ref(), places[0], places[1])?;

@@ -1,7 +1,7 @@
 //! Reads topologies: a word (`ring:8`, `torus:4x2`, `switch:4`, `host`) or a JSON file.
 //!
-//! The file is an object whose `kind` is `ring` or `switch` (`nodes`), `torus` (`x`, `y`), `host`, `hosts`, or `matrix`
-//! (`alpha` in ns and `beta` in ns per byte, a row per position). Those of links may name a `model`. `host` and each of
+//! The file is an object whose `kind` is `ring` or `switch` (`nodes`), `torus` (`x`, `y`), `host`, `hosts`, `links` (names of
+//! `machines`, and `links` between them), or `matrix` (`alpha` in ns and `beta` in ns per byte, a row per position). Those of links may name a `model`. `host` and each of
 //! `hosts` takes `sys`, a copy of /sys/devices/system; `hosts` also takes numbers: `packages` with `numa` NUMA nodes
 //! with `l3` caches with `cores` cores, and `count` for several alike. `costs` replaces lines by tier (`host.rs`), `between` those
 //! between hosts.
@@ -13,6 +13,7 @@ use super::links::Shape;
 use super::machine::Machine;
 use super::matrix::MOST;
 use super::model::{Line, Model};
+use super::net::{Cable, Net};
 use crate::format::{self, Format};
 use crate::map::{Place, Spot};
 use gasnet_sci::sci::model::{Topology, is_file};
@@ -38,13 +39,37 @@ pub struct Wanted<'a> {
 /// # Errors
 /// It is no topology, or has too few positions. The message names it.
 pub fn read(text: &str, wanted: &Wanted<'_>) -> Result<Machine, String> {
-    let ranks = wanted.ranks;
     let described = if is_file(text) {
         let json = fs::read_to_string(text).map_err(|error| format!("{text}: {error}"))?;
         of_json(&json).map_err(|error| format!("{text}: {error}"))?
     } else {
         Described { form: word(text)?, model: None }
     };
+    finish(text, described, wanted)
+}
+
+/// Takes the topology that another file holds, as JSON. `name` is what the answer calls it.
+///
+/// # Errors
+/// As for `read`.
+pub fn of_value(name: &str, value: &Value, wanted: &Wanted<'_>) -> Result<Machine, String> {
+    match value {
+        Value::String(word) => read(word, wanted),
+        Value::Object(_) => {
+            let described = of_object(value.clone()).map_err(|error| format!("{name}: {error}"))?;
+            finish(name, described, wanted)
+        }
+        _ => Err(format!("{name}: a topology is a word or an object")),
+    }
+}
+
+/// No machines yet.
+pub fn none() -> Machine {
+    join("nothing yet", Net::default())
+}
+
+fn finish(text: &str, described: Described, wanted: &Wanted<'_>) -> Result<Machine, String> {
+    let ranks = wanted.ranks;
     let machine = build(text, described, wanted).map_err(|error| format!("{text}: {error}"))?;
     match machine.positions() {
         0 => Err(format!("{text}: it has no positions")),
@@ -74,6 +99,12 @@ enum Form {
     Sci(Topology),
     Host(HostForm),
     Hosts(HostsForm),
+    /// Machines and links.
+    Links {
+        machines: Vec<String>,
+        #[serde(default)]
+        links: Vec<Cable>,
+    },
     Matrix {
         alpha: Vec<Vec<f64>>,
         beta: Vec<Vec<f64>>,
@@ -135,7 +166,10 @@ fn word(text: &str) -> Result<Form, String> {
 
 fn of_json(text: &str) -> Result<Described, String> {
     format::check(text, "--topology", &[Format::Topology, Format::Costs])?;
-    let mut value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    of_object(serde_json::from_str(text).map_err(|error| error.to_string())?)
+}
+
+fn of_object(mut value: Value) -> Result<Described, String> {
     let fields = value.as_object_mut().ok_or("a topology is an object")?;
     let model = fields.remove("model");
     if fields.contains_key("alpha") {
@@ -172,6 +206,7 @@ fn build(text: &str, described: Described, wanted: &Wanted<'_>) -> Result<Machin
     match described.form {
         Form::Sci(topology) => sci(topology),
         Form::Matrix { alpha, beta } => matrix(text, &alpha, &beta),
+        Form::Links { machines, links } => Ok(join(text, Net::new(machines, links)?)),
         Form::Host(form) => {
             let host = match &form.sys {
                 Some(root) => Host::copied("host", root)?,
@@ -219,6 +254,16 @@ fn hosts(text: &str, form: &HostsForm, ranks: usize) -> Result<Machine, String> 
             Ok(host::machine(text, &hosts, ranks, &costs, |a, b| lines[a][b]))
         }
     }
+}
+
+fn join(text: &str, net: Net) -> Machine {
+    let places = (0..net.machines.len()).map(|at| Place::here(Spot::Position(at))).collect();
+    let rates = net.rates();
+    let costs = net.clone();
+    Machine::plain(text, Shape::Net(net), places, rates, |p, q| {
+        let (alpha, beta) = costs.cost(p, q);
+        (format!("{alpha} ns, {beta} ns a byte"), Line { alpha, beta })
+    })
 }
 
 fn matrix(text: &str, alpha: &[Vec<f64>], beta: &[Vec<f64>]) -> Result<Machine, String> {
@@ -291,6 +336,22 @@ mod tests {
     }
 
     #[test]
+    fn machines_with_links_of_their_own_cost_what_the_way_does() {
+        let text = r#"{"kind":"links","machines":["a","b","c"],"links":[
+            {"name":"ab","ends":[0,1],"alpha":100,"beta":0.5},{"ends":[1,2]}]}"#;
+        let machine = json(text, 3).unwrap();
+        assert_eq!(machine.levels[machine.level(2, 0)].lines[1], Line { alpha: 2100.0, beta: 0.5 });
+        assert_eq!((machine.rates[0], machine.shape.links()[1].from.as_str()), (2.0, "b"));
+        let held = of_value("s.json", &serde_json::from_str(text).unwrap(), &Wanted::default()).unwrap();
+        assert_eq!((held.level, held.levels), (machine.level, machine.levels));
+        let word = of_value("s.json", &"ring:3".into(), &Wanted::default()).unwrap();
+        assert_eq!(word.topology, "ring:3");
+        let number = of_value("s.json", &3.into(), &Wanted::default());
+        assert!(number.unwrap_err().contains("s.json: a topology is"));
+        assert_eq!(none().positions(), 0);
+    }
+
+    #[test]
     fn what_is_no_topology_is_refused_by_name() {
         for text in ["ring", "ring:x", "torus:4", "torus:4x", "mesh:3", "", "/nonexistent.json"] {
             assert!(read(text, None, 1).unwrap_err().contains(text), "{text}");
@@ -309,6 +370,7 @@ mod tests {
             (r#"{"kind":"hosts","hosts":[{"name":"a","cores":100000}]}"#, "more than"),
             (r#"{"kind":"host","costs":{"l9":[1,1]}}"#, "no tier 'l9'"),
             (r#"{"kind":"host","sys":"/nonexistent"}"#, "/nonexistent"),
+            (r#"{"kind":"links","machines":["a","b"]}"#, "no links lead from a to b"),
             (r#"{"kind":"mesh"}"#, "mesh"),
             (r#"{"kind":"ring","nodes":4,"model":"x"}"#, "'x' is not off"),
             ("[]", "an object"),

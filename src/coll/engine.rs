@@ -74,6 +74,8 @@ pub struct Coll<A: Mapped> {
     pub(super) tasks: Tasks<A>,
     pub(super) image_barrier: ImageBarrier,
     pub(super) done_at_once: AtomicU64,
+    /// Teams that this node has made, for their names.
+    pub(super) made: AtomicU32,
     /// The index at which the next call of [`Coll::teams_in_turn`] begins.
     turn: AtomicU32,
     /// Changes each time a collective has moved bytes without being done.
@@ -128,6 +130,7 @@ impl<A: Mapped> Coll<A> {
             tasks: unsafe { Tasks::new(threaded) },
             image_barrier: ImageBarrier::default(),
             done_at_once: AtomicU64::new(0),
+            made: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             moves: AtomicU64::new(0),
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.

@@ -12,6 +12,7 @@ use super::team::{Images, Team, TeamRef};
 use super::{ALL, Coll, mutual, select};
 use crate::base::error::{Error, bad_arg};
 use crate::sci::Mapped;
+use crate::sync::Ordering;
 use std::sync::Arc;
 
 /// What a member of the parent gives for a split: its color, and its place among those of the color. `None`: it joins no team.
@@ -47,7 +48,7 @@ impl<A: Mapped> Coll<A> {
 
     fn make(&'static self, parent: &TeamRef<A>, members: &[u32]) -> Result<Option<usize>, Error> {
         if members.is_empty() {
-            self.collect(parent, [u64::MAX, 0]);
+            self.collect(parent, [u64::MAX, 0, 0]);
             return Ok(None);
         }
         let Some(me) = members.iter().position(|m| *m as usize == parent.me()) else {
@@ -66,9 +67,11 @@ impl<A: Mapped> Coll<A> {
         let sum = (0..).zip(members).fold(members.len() as u64, |sum, (i, m)| {
             sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(*m) << 32 ^ i
         });
-        let bases = self.collect(parent, [base as u64, sum]);
+        // ORDERING: Relaxed: it orders nothing. All that counts is that no two teams get the same number.
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let bases = self.collect(parent, [base as u64, sum, number.into()]);
         for member in members {
-            let [theirs, list] = bases[*member as usize];
+            let [theirs, list, _] = bases[*member as usize];
             let rank = parent.cells.rank(*member as usize);
             if theirs == u64::MAX || list != sum {
                 self.heap.give(base, block.bytes());
@@ -83,10 +86,12 @@ impl<A: Mapped> Coll<A> {
         // A region's offset is used by one living team of the node, so the first member's rank and offset identify
         // the team.
         let id = u64::from(paths[0].rank) << 40 | paths[0].base as u64;
+        let name = [paths[0].rank, bases[members[0] as usize][2] as u32];
         let cells = Cells::new(me, block, self.region.clone(), paths, self.reach.clone());
         let images = Images::One(members.len());
         // SAFETY: the caller of `Coll::new` promised what `ModeLock::new` asks for.
-        let team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
+        let mut team = unsafe { Team::new(self.threaded, self.debug, cells, images, id) };
+        team.name = Some(name);
         Ok(Some(self.keep(Arc::new(team))))
     }
 

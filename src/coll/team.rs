@@ -18,6 +18,7 @@ use crate::barrier::plan::Plan;
 use crate::barrier::{ArrivalCells, Barrier};
 use crate::sci::Adapter;
 use crate::sync::ModeLock;
+use crate::trace::TeamName;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -79,6 +80,8 @@ pub struct Team<A: Adapter> {
     pub images: Images,
     /// Equal on all members and different for all other teams: the creator's node, and the number of the team there.
     pub id: u64,
+    /// Its name in traces; the team of all nodes has none.
+    pub name: Option<TeamName>,
     /// Words and bytes go by loads and stores between all members; else between some, or none.
     pub direct: bool,
     /// Its members, host by host. `None`: all are on one host.
@@ -108,6 +111,7 @@ impl<A: Adapter> Team<A> {
             cells,
             images,
             id,
+            name: None,
             direct,
             hosts,
             // SAFETY: the caller of `new` promises what `ModeLock::new` asks for.

@@ -19,10 +19,10 @@ mod waits;
 
 pub use matrix::{Hardware, KINDS, Place};
 pub use op::TracedOp;
-pub use points::{NO_NODE, Span, event, handler, span};
+pub use points::{NO_NODE, Span, TeamName, event, handler, span};
 pub(crate) use points::{
-    message, message_recorded, moved, moved_recorded, offered_message, offered_message_recorded, offered_move,
-    offered_move_recorded, timed, timed_recorded,
+    message, message_recorded, met, met_recorded, moved, moved_recorded, offered_message, offered_message_recorded,
+    offered_move, offered_move_recorded, timed, timed_recorded,
 };
 pub(crate) use sink::Sink;
 pub(crate) use waits::{waits, waits_for_room};

@@ -17,7 +17,7 @@ pub fn event(op: TracedOp, node: u32, bytes: usize) {
 #[cold]
 #[inline(never)]
 pub fn handler(op: TracedOp, node: u32, bytes: usize, handler: u8) {
-    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: None });
+    happened(Happened { op, node, bytes, handler: Some(handler), team: None, ns: None, end: None });
 }
 
 /// Sends a message to handler `$handler` of `$node` by the expression `$send`. `$words` are its arguments, for the trace of data.
@@ -80,7 +80,15 @@ macro_rules! offered_move {
     };
 }
 
-pub(crate) use {message, moved, offered_message, offered_move, timed};
+/// As [`timed`], for a barrier of the team whose name `$team` gives; `None`: of all nodes. `$team` is computed only if the operation is
+/// recorded.
+macro_rules! met {
+    ($op:expr, $team:expr, $body:expr) => {
+        if crate::trace::is_on() { crate::trace::met_recorded($op, move || $team, move || $body) } else { $body }
+    };
+}
+
+pub(crate) use {message, met, moved, offered_message, offered_move, timed};
 
 /// See [`message`].
 #[cold]
@@ -103,6 +111,18 @@ pub(crate) fn message_recorded<'a, R>(
 pub(crate) fn timed_recorded<R>(op: TracedOp, body: impl FnOnce() -> R) -> R {
     let _recorded = span(op, NO_NODE, 0);
     body()
+}
+
+/// See [`met`].
+#[cold]
+#[inline(never)]
+pub(crate) fn met_recorded<R>(op: TracedOp, team: impl FnOnce() -> Option<TeamName>, body: impl FnOnce() -> R) -> R {
+    // Afterwards it may be gone.
+    let team = team();
+    let recorded = span(op, NO_NODE, 0);
+    let result = body();
+    recorded.end_of(team);
+    result
 }
 
 /// See [`moved`].
@@ -189,13 +209,21 @@ impl Span {
         self.begin = 0;
     }
 
+    /// Ends it as one of a team.
+    fn end_of(mut self, team: Option<TeamName>) {
+        if self.begin != 0 {
+            self.end(team);
+            self.begin = 0;
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn end(&self) {
+    fn end(&self, team: Option<TeamName>) {
         let end = sys::clock_ns();
         waits::leave();
         let Span { begin, op, node, bytes } = *self;
-        happened(Happened { op, node, bytes, handler: None, ns: Some(end - begin), end: Some(end) });
+        happened(Happened { op, node, bytes, handler: None, team, ns: Some(end - begin), end: Some(end) });
     }
 }
 
@@ -203,13 +231,17 @@ impl Drop for Span {
     #[inline(always)]
     fn drop(&mut self) {
         if self.begin != 0 {
-            self.end();
+            self.end(None);
         }
     }
 }
 
 /// Node of operations that concern no particular node.
 pub const NO_NODE: u32 = u32::MAX;
+
+/// What a team is called on all its members, and no other team of the job: its first member's node, and how many teams that node had made
+/// before.
+pub type TeamName = [u32; 2];
 
 /// An operation that is to be recorded.
 pub(super) struct Happened {
@@ -219,6 +251,8 @@ pub(super) struct Happened {
     pub bytes: usize,
     /// Of a message.
     pub handler: Option<u8>,
+    /// Of a barrier; `None`: of all nodes.
+    pub team: Option<TeamName>,
     /// How long it took, if that counts.
     pub ns: Option<u64>,
     /// When it ended, if that is known. Else it is now.
@@ -228,11 +262,11 @@ pub(super) struct Happened {
 #[cold]
 #[inline(never)]
 fn record(op: TracedOp, node: u32, bytes: usize, ns: Option<u64>) {
-    happened(Happened { op, node, bytes, handler: None, ns, end: None });
+    happened(Happened { op, node, bytes, handler: None, team: None, ns, end: None });
 }
 
 fn sent(op: TracedOp, node: u32, bytes: usize, handler: u8, words: &[u64]) {
-    happened(Happened { op, node, bytes, handler: Some(handler), ns: None, end: None });
+    happened(Happened { op, node, bytes, handler: Some(handler), team: None, ns: None, end: None });
     arguments(op, words);
 }
 
@@ -272,7 +306,7 @@ struct Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Happened { op, node, bytes, handler, ns, .. } = *self.what;
+        let Happened { op, node, bytes, handler, team, ns, .. } = *self.what;
         write!(f, "{}{}", op.name(), self.suffix)?;
         if node != NO_NODE {
             write!(f, " node={node}")?;
@@ -282,6 +316,9 @@ impl fmt::Display for Line<'_> {
         }
         if let Some(handler) = handler {
             write!(f, " handler={handler}")?;
+        }
+        if let Some([maker, number]) = team {
+            write!(f, " team={maker}.{number}")?;
         }
         ns.map_or(Ok(()), |ns| write!(f, " us={}", ns as f64 / 1e3))
     }
@@ -304,4 +341,26 @@ pub(super) fn write(state: &State, letter: u8, when: Option<u64>, text: impl fmt
     let (seconds, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
     let place = if way.mask().has(b'N') { source::shown() } else { String::new() };
     way.sink.line(format_args!("{} {seconds}.{ns:09}> {place}({}) {text}", state.node, letter as char));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_of_a_team_says_which() {
+        let line = |team| {
+            let what = Happened {
+                op: TracedOp::Barrier,
+                node: NO_NODE,
+                bytes: 0,
+                handler: None,
+                team,
+                ns: Some(1500),
+                end: None,
+            };
+            Line { what: &what, suffix: "" }.to_string()
+        };
+        assert_eq!([line(None), line(Some([3, 17]))], ["BARRIER us=1.5", "BARRIER team=3.17 us=1.5"]);
+    }
 }

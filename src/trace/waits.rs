@@ -90,7 +90,7 @@ pub(super) fn finish(end: Option<u64>) {
     let end = end.filter(|_| wait.op == TracedOp::MessageWait).unwrap_or(wait.last);
     if let Some(state) = state().filter(|_| end > wait.begin) {
         let ns = Some(end - wait.begin);
-        put(state, &Happened { op: wait.op, node: wait.node, bytes: 0, handler: None, ns, end: Some(end) });
+        put(state, &Happened { op: wait.op, node: wait.node, bytes: 0, handler: None, team: None, ns, end: Some(end) });
     }
 }
 

@@ -28,7 +28,8 @@ pub fn command() -> Command {
         .subcommand(
             Command::new("jobs")
                 .about("The jobs on this host: those that were started here, and those of other hosts that have nodes here")
-                .after_help("Shows jobs of this user, started by gasnetrun_sci. A job of several hosts has the same number on each."),
+                .after_help("Shows jobs of this user, started by gasnetrun_sci. A job of several hosts has the same number on each.")
+                .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("print one JSON object")),
         )
         .subcommand(
             Command::new("kill")
@@ -230,7 +231,7 @@ fn page() -> Command {
                 .help("write one page of HTML that needs nothing else: curves, tables, what hovering shows"),
         )
         .arg(
-            Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file"),
+            Arg::new("json").long("json").value_name("FILE").value_parser(file()).help("write all rows to one file; - = standard output, without the tables"),
         )
         .arg(
             Arg::new("markdown").long("markdown").value_name("FILE").value_parser(file()).help(
@@ -273,6 +274,12 @@ fn tune() -> Command {
         )
         .arg(Arg::new("out").long("out").value_name("FILE").help("write FILE; - = standard output"))
         .arg(Arg::new("quick").long("quick").action(ArgAction::SetTrue).help("take a second, and be less exact"))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("print one JSON object instead of the table; with --out -, instead of the file"),
+        )
 }
 
 fn sock() -> Command {

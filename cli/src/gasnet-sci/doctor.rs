@@ -7,6 +7,7 @@ mod facts;
 
 use clap::ArgMatches;
 use facts::Facts;
+use gasnet_sci_place::paint::{self, BAD, GOOD, HEAD, WARN};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -50,7 +51,7 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     findings.sort_by_key(|finding| finding.weight);
     let (version, host) = (facts.report.version, facts.report.host.name.clone());
     let diagnosis = Diagnosis { version, host, checks: checks::ALL.len(), findings };
-    let mut out = io::stdout().lock();
+    let mut out = paint::out();
     if options.get_flag("json") {
         serde_json::to_writer_pretty(&mut out, &diagnosis)?;
         writeln!(out)?;
@@ -71,22 +72,22 @@ fn count(diagnosis: &Diagnosis, weight: Weight) -> usize {
 fn write_text(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
     writeln!(out, "gasnet-sci {} on host {}: {} checks", diagnosis.version, diagnosis.host, diagnosis.checks)?;
     let parts = [
-        (Weight::Stops, "This would stop jobs"),
-        (Weight::Slows, "This would slow jobs down"),
-        (Weight::Note, "Worth knowing"),
+        (Weight::Stops, BAD, "This would stop jobs"),
+        (Weight::Slows, WARN, "This would slow jobs down"),
+        (Weight::Note, HEAD, "Worth knowing"),
     ];
-    for (weight, title) in parts {
+    for (weight, style, title) in parts {
         if count(diagnosis, weight) == 0 {
             continue;
         }
-        writeln!(out, "\n{title}")?;
+        writeln!(out, "\n{style}{title}{style:#}")?;
         for finding in diagnosis.findings.iter().filter(|finding| finding.weight == weight) {
             writeln!(out, "  - {}", finding.what)?;
             writeln!(out, "    {}", finding.mend)?;
         }
     }
     match diagnosis.findings.iter().all(|finding| finding.weight == Weight::Note) {
-        true => writeln!(out, "\nNothing here stops jobs or slows them down."),
+        true => writeln!(out, "\n{GOOD}Nothing here stops jobs or slows them down.{GOOD:#}"),
         false => Ok(()),
     }
 }

@@ -7,12 +7,13 @@ use clap::ArgMatches;
 use gasnet_sci::am::region::{self, Layout};
 use gasnet_sci::base::config::{Config, Setting, Survey, tune};
 use gasnet_sci::job::limits::{self, size};
+use gasnet_sci_place::paint::{self, BAD, HEAD};
 use std::io::{self, Write};
 
 /// Prints the report.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let report = report(options.get_one::<u32>("nodes").copied());
-    let mut out = io::stdout().lock();
+    let mut out = paint::out();
     if options.get_flag("json") {
         serde_json::to_writer_pretty(&mut out, &report)?;
         writeln!(out)
@@ -104,7 +105,7 @@ fn variable(setting: Setting) -> Variable {
 
 fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let configuration = &report.configuration;
-    writeln!(out, "gasnet-sci {}", report.version)?;
+    writeln!(out, "{HEAD}gasnet-sci {}{HEAD:#}", report.version)?;
     row(out, "conduit", format_args!("{}, GASNet {}", configuration.conduit, configuration.gasnet_specification))?;
     row(out, "thread modes", configuration.thread_modes.join(", "))?;
     row(out, "segment modes", configuration.segment_modes.join(", "))?;
@@ -114,7 +115,7 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
     row(out, "layout versions", layouts)?;
 
     let limits = &report.limits;
-    writeln!(out, "\nLimits")?;
+    writeln!(out, "\n{HEAD}Limits{HEAD:#}")?;
     row(out, "nodes", limits.max_nodes)?;
     row(out, "AM arguments", limits.am_max_args)?;
     row(out, "AM Medium", bytes(limits.am_max_medium_bytes as u64))?;
@@ -122,7 +123,7 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
     row(out, "client threads per node", limits.max_threads.map_or("unlimited".into(), |n| n.to_string()))?;
 
     let regions = &report.regions;
-    writeln!(out, "\nRegions of a job of {} nodes", regions.nodes)?;
+    writeln!(out, "\n{HEAD}Regions of a job of {} nodes{HEAD:#}", regions.nodes)?;
     row(
         out,
         "per peer: slots",
@@ -149,7 +150,7 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
     row(out, "memory, at least", bytes(regions.certain_memory_bytes_per_job))?;
 
     let thresholds = &report.thresholds;
-    writeln!(out, "\nThresholds")?;
+    writeln!(out, "\n{HEAD}Thresholds{HEAD:#}")?;
     let origin = |name: &str| {
         let found = report.environment.iter().find(|variable| variable.name == name);
         match found.map_or("default", |variable| variable.origin.as_str()) {
@@ -182,7 +183,7 @@ fn write_text(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
-    writeln!(out, "\nJobs on several hosts")?;
+    writeln!(out, "\n{HEAD}Jobs on several hosts{HEAD:#}")?;
     row(out, "network", format_args!("{}: {}", hosts.network, hosts.why))?;
     row(out, "protected", &hosts.protected)?;
     row(out, "RDMA hardware", hosts.hardware.as_deref().unwrap_or("none"))?;
@@ -211,7 +212,7 @@ fn write_hosts(out: &mut impl Write, hosts: &HostsReport) -> io::Result<()> {
 }
 
 fn write_host(out: &mut impl Write, host: &Host) -> io::Result<()> {
-    writeln!(out, "\nThis host: {}, {}", host.name, host.kernel)?;
+    writeln!(out, "\n{HEAD}This host: {}, {}{HEAD:#}", host.name, host.kernel)?;
     let cpus = &host.cpus;
     let quota = cpus.quota.map_or("no quota".into(), |quota| format!("quota {quota}"));
     row(
@@ -264,7 +265,7 @@ fn write_host(out: &mut impl Write, host: &Host) -> io::Result<()> {
 }
 
 fn write_environment(out: &mut impl Write, variables: &[Variable]) -> io::Result<()> {
-    writeln!(out, "\nEnvironment")?;
+    writeln!(out, "\n{HEAD}Environment{HEAD:#}")?;
     for variable in variables {
         let value = if variable.value.is_empty() { "none" } else { &variable.value };
         let origin = match variable.origin.as_str() {
@@ -275,7 +276,7 @@ fn write_environment(out: &mut impl Write, variables: &[Variable]) -> io::Result
         };
         writeln!(out, "  {} = {value}   ({origin})", variable.name)?;
         if !variable.valid {
-            writeln!(out, "      NOT VALID: expected {}", variable.form)?;
+            writeln!(out, "      {BAD}NOT VALID{BAD:#}: expected {}", variable.form)?;
         }
         writeln!(out, "      {}", variable.meaning)?;
         if !variable.aliases.is_empty() {

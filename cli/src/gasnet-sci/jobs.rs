@@ -4,15 +4,26 @@ use crate::registry::{self, Found, Role};
 use clap::ArgMatches;
 use gasnet_sci::base::config::signal_number;
 use gasnet_sci::os::sys;
+use gasnet_sci_place::paint::{self, HEAD};
+use serde_json::json;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Prints a line for each job. The number of a process in another PID namespace would be another process here, so it is left out.
-pub fn list() -> io::Result<()> {
+/// Prints a line for each job, or a list as JSON. The number of a process in another PID namespace would be another process here, so it is
+/// left out.
+pub fn list(options: &ArgMatches) -> io::Result<()> {
     let jobs = registry::list();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut out = io::stdout().lock();
-    writeln!(out, "{:<18} {:>7} {:>7} {:>8} {:>9}  PROGRAM", "JOB", "NODES", "HERE", "PID", "SECONDS")?;
+    let mut out = paint::out();
+    let mut listed = Vec::new();
+    let is_json = options.get_flag("json");
+    if !is_json {
+        writeln!(
+            out,
+            "{HEAD}{:<18} {:>7} {:>7} {:>8} {:>9}  PROGRAM{HEAD:#}",
+            "JOB", "NODES", "HERE", "PID", "SECONDS"
+        )?;
+    }
     for (number, job) in jobs.iter().enumerate() {
         // A launcher whose nodes are under an agent of this host has a line with that.
         let has_agent = jobs.iter().any(|other| other.id == job.id && other.role == Role::Agent);
@@ -22,10 +33,16 @@ pub fn list() -> io::Result<()> {
         let here: u32 = jobs.iter().filter(|other| other.id == job.id).map(|other| other.nodes).sum();
         let age = now.saturating_sub(job.since);
         let leader = leader(&jobs, job.id);
-        let pid = if leader.is_near { leader.pid.to_string() } else { "-".into() };
+        let near = leader.is_near.then_some(leader.pid);
+        if is_json {
+            listed.push(json!({"job": format!("{:016x}", job.id), "nodes": job.all, "here": here, "pid": near,
+                "seconds": age, "program": job.program}));
+            continue;
+        }
+        let pid = near.map_or("-".into(), |pid| pid.to_string());
         writeln!(out, "{:016x}   {:>7} {here:>7} {pid:>8} {age:>9}  {}", job.id, job.all, job.program)?;
     }
-    Ok(())
+    if is_json { writeln!(out, "{:#}", json!({ "jobs": listed })) } else { Ok(()) }
 }
 
 fn same_before(before: &[Found], job: &Found) -> bool {

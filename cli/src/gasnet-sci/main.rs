@@ -35,6 +35,7 @@ mod tune;
 
 use gasnet_sci::base::config::table;
 use gasnet_sci_place as place;
+use place::paint::{self, BAD};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
         Some(("sisci", options)) => sisci::run(options),
         Some(("sock", options)) => sock::run(options.subcommand_matches("run").expect("clap demands it")),
         Some(("agent", options)) => agent::run(options),
-        Some(("jobs", _)) => jobs::list(),
+        Some(("jobs", options)) => jobs::list(options),
         Some(("kill", options)) => jobs::kill(options),
         Some(("man", _)) => {
             man::page(cli::command(), |_| true, "gasnetrun_sci").and_then(|page| io::stdout().write_all(&page))
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
         // A reader that closes the pipe early, such as `| head`, is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("gasnet-sci: {error}");
+            let _ = writeln!(paint::err(), "{BAD}gasnet-sci{BAD:#}: {error}");
             ExitCode::FAILURE
         }
     }

@@ -19,6 +19,8 @@ mod statistics;
 
 use barriers::Round;
 use clap::ArgMatches;
+use gasnet_sci_place::paint;
+use gasnet_sci_place::progress::Progress;
 use gasnet_sci_place::shell::write_file;
 use messages::Messages;
 use path::Piece;
@@ -42,6 +44,8 @@ impl Found {
         let mut rounds = barriers::find(&run);
         clocks::align(&mut run, &messages, &mut rounds);
         rounds.retain(Round::is_possible);
+        // Those of teams lie between the others.
+        rounds.sort_by_key(|round| round.last().enter);
         let path = path::find(&run, &messages, &rounds);
         Found { run, messages, rounds, path }
     }
@@ -52,12 +56,18 @@ impl Found {
 /// # Errors
 /// A file cannot be read or written, or there is nothing in any of them.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
-    let mut tell = |line: String| eprintln!("gasnet-sci: {line}");
+    let paths: Vec<&PathBuf> = options.get_many("files").into_iter().flatten().collect();
+    let bytes: u64 = paths.iter().map(|path| path.metadata().map_or(0, |file| file.len())).sum();
+    let progress = Progress::new("gasnet-sci trace", bytes);
+    let mut tell = |line: String| progress.tell(&format!("gasnet-sci: {line}"));
     let mut reader = read::Reader::default();
-    for path in options.get_many::<PathBuf>("files").into_iter().flatten() {
-        reader.file(path, &mut tell)?;
+    for path in paths {
+        progress.say(format!("reading {}", path.display()));
+        reader.file(path, &progress, &mut tell)?;
     }
+    progress.say("finding what belongs together");
     let found = Found::of(reader.finish(&mut tell)?);
+    progress.say("writing");
     let (html, perfetto) = (options.get_one::<PathBuf>("html"), options.get_one::<PathBuf>("perfetto"));
     if let Some(path) = html {
         write_file(path, &page::page(&found))?;
@@ -66,7 +76,9 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         write_perfetto(path, &found)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    // Before the table, which may go to the same terminal.
+    drop(progress);
+    let mut out = BufWriter::new(paint::out());
     let statistics = || Statistics::of(&found.run, &found.messages, &found.rounds, &found.path);
     if options.get_flag("json") {
         serde_json::to_writer_pretty(&mut out, &statistics())?;

@@ -25,6 +25,8 @@ use gasnet_sci::sci::{
     SegmentId,
 };
 use gasnet_sci::sync::{AtomicU64, Ordering};
+use gasnet_sci_place::progress::Progress;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
@@ -43,6 +45,10 @@ const BETTER: f64 = 0.97;
 /// Handing a transfer to the DMA thread must take at most this fraction of copying it at once: three quarters of the
 /// time can then be hidden.
 const WORTH_A_CALL: f64 = 0.25;
+
+/// The thresholds, and the least length that is tried for each.
+const FROM: [(&str, usize); 3] =
+    [("GASNET_SCI_DMA_MIN", 1 << 10), ("GASNET_SCI_BOUNCE_MIN", 4 << 10), ("GASNET_SCI_DMA_THREAD_MIN", 4 << 10)];
 
 /// The adapter that is measured.
 #[cfg(not(feature = "timed"))]
@@ -69,13 +75,24 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
     }
     let bench = Bench::new(options.get_flag("quick"))?;
     let found = bench.all().map_err(|error| io::Error::other(error.to_string()))?;
+    // With its line of progress, before the table.
+    drop(bench);
     let text = file(&found);
     tune::parse(&text).map_err(io::Error::other)?;
-    if to_stdout {
-        return io::stdout().write_all(text.as_bytes());
-    }
-    write(&out, &text)?;
+    let is_json = options.get_flag("json");
     let mut stdout = io::stdout().lock();
+    if to_stdout && !is_json {
+        return stdout.write_all(text.as_bytes());
+    }
+    if !to_stdout {
+        write(&out, &text)?;
+    }
+    if is_json {
+        let finding = |Finding { name, value, why }: &Finding| json!({"name": name, "bytes": value, "why": why});
+        let written = (!to_stdout).then(|| out.display().to_string());
+        let value = json!({"thresholds": found.iter().map(finding).collect::<Vec<_>>(), "written": written});
+        return writeln!(stdout, "{value:#}");
+    }
     for finding in &found {
         let value = finding.value.map_or("default".to_string(), |value| limits::size(value as u64));
         writeln!(stdout, "{:<28}{value:<12}{}", finding.name, finding.why)?;
@@ -180,6 +197,7 @@ struct Bench {
     buffer: Vec<u64>,
     rounds: usize,
     round: Duration,
+    progress: Progress,
     _segment: <Measured as Adapter>::LocalSegment,
 }
 
@@ -228,28 +246,47 @@ impl Bench {
             buffer: vec![0; BOUNCE / 8],
             rounds,
             round,
+            progress: Progress::new(
+                "gasnet-sci tune",
+                FROM.iter().map(|(_, least)| lengths(*least).count() as u64).sum(),
+            ),
             _segment: segment,
         })
     }
 
     fn all(&self) -> Result<Vec<Finding>, SciError> {
-        Ok(vec![self.dma_min()?, self.bounce_min()?, self.thread_min()?])
+        let ways = [Self::dma_min, Self::bounce_min, Self::thread_min];
+        let (mut found, mut end) = (Vec::new(), 0);
+        for (way, (name, least)) in ways.into_iter().zip(FROM) {
+            self.progress.say(name);
+            found.push(way(self, name, least)?);
+            // It ends before the shortest length if that cannot matter any more.
+            end += lengths(least).count() as u64;
+            self.progress.reach(end);
+        }
+        Ok(found)
     }
 
-    fn dma_min(&self) -> Result<Finding, SciError> {
+    fn dma_min(&self, name: &'static str, least: usize) -> Result<Finding, SciError> {
         let ratio = |len: usize| self.ratio(|| self.pio(0, len), || self.dma(0, 0, len));
-        let name = "GASNET_SCI_DMA_MIN";
-        found(name, "DMA to PIO", lengths(1 << 10), AS_GOOD, ratio)
+        found(name, "DMA to PIO", lengths(least), AS_GOOD, self.counted(ratio))
     }
 
-    fn bounce_min(&self) -> Result<Finding, SciError> {
+    fn bounce_min(&self, name: &'static str, least: usize) -> Result<Finding, SciError> {
         let ratio = |len: usize| self.ratio(|| self.pio(4, len), || self.bounce(4, len));
-        let name = "GASNET_SCI_BOUNCE_MIN";
-        found(name, "through a buffer to unaligned PIO", lengths(4 << 10), BETTER, ratio)
+        found(name, "through a buffer to unaligned PIO", lengths(least), BETTER, self.counted(ratio))
     }
 
-    fn thread_min(&self) -> Result<Finding, SciError> {
-        let name = "GASNET_SCI_DMA_THREAD_MIN";
+    // A step of progress for each length.
+    fn counted(&self, ratio: impl Fn(usize) -> Result<f64, SciError>) -> impl Fn(usize) -> Result<f64, SciError> {
+        move |len| {
+            let found = ratio(len);
+            self.progress.advance(1);
+            found
+        }
+    }
+
+    fn thread_min(&self, name: &'static str, least: usize) -> Result<Finding, SciError> {
         if wait::cores() < 2 {
             return Ok(Finding { name, value: None, why: "there is one core".into() });
         }
@@ -257,7 +294,8 @@ impl Bench {
             return Ok(Finding { name, value: None, why: "timing mode has no DMA thread".into() });
         }
         let copier = Copier::new(4);
-        found(name, "handing over to copying", lengths(4 << 10), WORTH_A_CALL, |len| self.hand_over(&copier, len))
+        let ratio = |len: usize| self.hand_over(&copier, len);
+        found(name, "handing over to copying", lengths(least), WORTH_A_CALL, self.counted(ratio))
     }
 
     // --- ways of moving bytes --------------------------------------------------------------------

@@ -2,15 +2,16 @@
 // Draws the mapping: positions, links by load, lines of traffic, and a tile for each rank and segment. The tiles stay the same
 // elements all the time, because one of them may have the focus. It changes no mapping.
 //
-// Called with `shown`: { mapping, traffic, bill, least: the bill of the present mapping, chosen: item or null, target: position or
-// null, hidden: Set of kinds without lines }.
+// Called with `shown`: { world, mapping, traffic, bill, least: the bill of the present mapping, or null if the world was edited, chosen:
+// item or null, target: position or null, hidden: Set of kinds without lines }.
 const Draw = (function () {
   const svg = document.getElementById("drawing");
-  const { machine, ranks, names, hasSegments } = Model;
+  const { hasSegments } = Model;
   const MOST_LINES = 300;
   const tiles = new Map();
   let layout = null;
   let slot = null;
+  let drawn = null; // the world whose tiles there are
 
   function element(tag, attributes, ...children) {
     const made = document.createElementNS(svg.namespaceURI, tag);
@@ -33,6 +34,7 @@ const Draw = (function () {
   }
 
   function time(ns) {
+    if (!Number.isFinite(ns)) return "no way";
     for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
       if (Math.abs(ns) >= size) return (ns / size).toPrecision(Math.abs(ns) >= 1000 * size ? 5 : 4) + " " + unit;
     }
@@ -40,21 +42,36 @@ const Draw = (function () {
   }
 
   function nameOf({ kind, number }) {
-    if (kind === "segment") return "segment " + names[number];
-    return (hasSegments ? "process " : "rank ") + ranks[number];
+    if (kind === "segment") return "segment " + Model.names[number];
+    return (hasSegments ? "process " : "rank ") + Model.ranks[number];
   }
 
   // --- tiles ---------------------------------------------------------------------------------------
 
   const key = (item) => item.kind + item.number;
 
+  // Of a name that is too long the beginning, and the number at its end, by which many are told apart.
+  function abbreviated(text, fits) {
+    if (text.length <= fits) return text;
+    const number = /\d{0,3}$/.exec(text)[0];
+    return text.slice(0, fits - 1 - number.length) + number;
+  }
+
+  // Anew for each world; the tile of the same item gets the focus back.
   function makeTiles() {
+    const focused = [...tiles.values()].find(({ tile }) => tile === document.activeElement);
+    tiles.clear();
+    layers.tiles.replaceChildren();
+    fillTiles();
+    if (focused) tiles.get(key(focused.item))?.tile.focus();
+  }
+
+  function fillTiles() {
     for (const item of Model.items()) {
-      const text = item.kind === "rank" ? ranks[item.number] : names[item.number];
+      const text = item.kind === "rank" ? Model.ranks[item.number] : Model.names[item.number];
       const chip = { x: -19, y: -8, width: 38, height: 16, rx: 4 };
       const shape = item.kind === "rank" ? element("circle", { r: 15 }) : element("rect", chip);
-      const fits = item.kind === "rank" ? 4 : 6;
-      const label = element("text", { class: "name" }, text.length > fits ? text.slice(0, fits - 1) + "…" : text);
+      const label = element("text", { class: "name" }, abbreviated(text, item.kind === "rank" ? 4 : 6));
       const tile = element("g", { class: "tile-" + item.kind, tabindex: 0, role: "button" }, titled(nameOf(item)), shape, label);
       tile.setAttribute("aria-describedby", "keys");
       tile.dataset.kind = item.kind;
@@ -82,7 +99,7 @@ const Draw = (function () {
   }
 
   function describe(item, position, bill) {
-    const place = nameOf(item) + " at " + machine.places[position];
+    const place = nameOf(item) + " at " + Model.nameOf(position);
     if (item.kind === "segment") return place;
     const [writes, reads] = bill.nodes[item.number];
     return place + ", writes " + time(writes) + ", reads " + time(reads);
@@ -103,20 +120,20 @@ const Draw = (function () {
 
   function links({ bill, least }) {
     if (!bill.links) return [];
-    const full = least.busiest?.ns || bill.busiest?.ns || 0;
-    return layout.links.map(({ numbers, d, arrow, label }) => {
+    const full = least?.busiest?.ns || bill.busiest?.ns || 0;
+    return layout.links.map(({ numbers, d, arrow, label, name }) => {
       const ns = Math.max(...numbers.map((link) => Model.linkTime(link, bill.links[link])));
       const bytes = Math.max(...numbers.map((link) => bill.links[link]));
       const part = full > 0 ? Math.min(1, ns / full) : bytes > 0 ? 1 : 0;
       const tell = (link) => {
-        const { from, to } = machine.links[link];
+        const { from, to } = Model.machine.links[link];
         const load = bill.links[link];
         return from + " → " + to + ": " + Math.round(load) + " bytes, " + time(Model.linkTime(link, load));
       };
       const group = element("g", { class: bytes > 0 ? "link" : "link idle", style: "--load: " + part.toFixed(4) });
       group.dataset.links = numbers.join(" ");
       const wire = element("path", { d, class: "wire", "stroke-width": 1.6 + 3 * part });
-      group.append(titled(numbers.map(tell).join("\n")), wire, head(arrow, 4 + 2 * part));
+      group.append(titled([...(name ? [name] : []), ...numbers.map(tell)].join("\n")), wire, head(arrow, 4 + 2 * part));
       const load = element("text", { x: label.x, y: label.y, class: "load " + label.anchor }, bytes > 0 ? short(bytes) : "");
       return { group, load };
     });
@@ -134,19 +151,20 @@ const Draw = (function () {
     for (const access of traffic) {
       const read = Model.isRead(access);
       const from = mapping.ranks[access.from];
-      const to = (hasSegments ? mapping.segments : mapping.ranks)[access.to];
+      const targetKind = Model.targetKind(access);
+      const to = Model.listOf(mapping, targetKind)[access.to];
       if (from === to || hidden.has(access.kind) || (access.count === 0 && access.bytes === 0)) continue;
-      const name = [access.from, access.to, read].join();
-      const sum = sums.get(name) ?? { access, read, from, to, ns: 0, kinds: new Set() };
+      const name = [access.from, targetKind, access.to, read].join();
+      const sum = sums.get(name) ?? { access, targetKind, read, from, to, ns: 0, kinds: new Set() };
       sum.ns += Model.costOf(access, mapping);
       sum.kinds.add(access.kind);
       sums.set(name, sum);
     }
     const heaviest = [...sums.values()].sort((a, b) => b.ns - a.ns);
     const most = heaviest[0]?.ns || 1;
-    const targetKind = hasSegments ? "segment" : "rank";
+    const share = (ns) => (Number.isFinite(most) ? ns / most : Number.isFinite(ns) ? 0 : 1);
     const isEnd = (kind, number) => kind === chosen.kind && number === chosen.number;
-    const concerns = ({ access }) => isEnd("rank", access.from) || isEnd(targetKind, access.to);
+    const concerns = ({ access, targetKind }) => isEnd("rank", access.from) || isEnd(targetKind, access.to);
     const drawn = heaviest.slice(0, MOST_LINES).map((sum) => {
       const [a, b] = sum.read ? [sum.to, sum.from] : [sum.from, sum.to];
       const [from, to] = [layout.slots[a], layout.slots[b]];
@@ -156,9 +174,10 @@ const Draw = (function () {
       const faded = chosen && !concerns(sum) ? " faded" : "";
       const group = element("g", { class: (sum.read ? "line reads" : "line writes") + faded });
       const doer = nameOf({ kind: "rank", number: sum.access.from });
-      const text = doer + (sum.read ? " reads from " : " writes to ") + nameOf({ kind: targetKind, number: sum.access.to });
+      const verb = sum.read ? " reads from " : sum.access.kind === "message" ? " sends to " : " writes to ";
+      const text = doer + verb + nameOf({ kind: sum.targetKind, number: sum.access.to });
       group.append(titled(text + ": " + time(sum.ns) + " (" + [...sum.kinds].join(", ") + ")"));
-      group.append(element("path", { d, class: "wire", "stroke-width": 1 + 4 * (sum.ns / most) }), head(arrow, 4.5));
+      group.append(element("path", { d, class: "wire", "stroke-width": 1 + 4 * share(sum.ns) }), head(arrow, 4.5));
       return group;
     });
     svg.dataset.left = Math.max(0, heaviest.length - MOST_LINES);
@@ -173,7 +192,7 @@ const Draw = (function () {
       const group = element("g", { class: "slot" + state, transform: "translate(" + x + " " + y + ")" });
       const [left, low] = [-slot.w / 2, slot.h / 2];
       const rank = mapping.ranks.indexOf(position);
-      const place = machine.places[position];
+      const place = Model.nameOf(position);
       group.dataset.position = position;
       group.append(titled(name ? place + ": " + name : place));
       group.append(element("rect", { x: left, y: -low, width: slot.w, height: slot.h, rx: 7 }));
@@ -181,7 +200,7 @@ const Draw = (function () {
       if (rank < 0) return group;
       let at = left + 4;
       bill.nodes[rank].forEach((ns, part) => {
-        const width = ((slot.w - 8) * ns) / most;
+        const width = Number.isFinite(most) ? ((slot.w - 8) * ns) / most : 0;
         group.append(element("rect", { x: at, y: low - 6, width, height: 3.5, class: part ? "bar-reads" : "bar-writes" }));
         at += width;
       });
@@ -192,7 +211,7 @@ const Draw = (function () {
   // --- what others call ----------------------------------------------------------------------------
 
   function sizeOf(mapping) {
-    const longest = Math.max(...machine.places.map((place) => place.length));
+    const longest = Math.max(0, ...Model.machine.places.map((_, position) => Model.nameOf(position).length));
     const counts = mapping.segments.reduce((sum, at) => sum.set(at, (sum.get(at) ?? 0) + 1), new Map());
     const rows = hasSegments ? Math.ceil(Math.max(1, ...counts.values()) / 2) : 0;
     return { w: Math.max(hasSegments ? 86 : 46, Math.min(110, longest * 5.6 + 8)), h: 60 + 20 * rows };
@@ -200,11 +219,12 @@ const Draw = (function () {
 
   function all(shown) {
     slot = sizeOf(shown.mapping);
-    layout = Layout.of(machine, Math.max(300, svg.parentNode.clientWidth), slot);
+    layout = Layout.of(Model.machine, Math.max(300, svg.parentNode.clientWidth), slot);
     svg.setAttribute("viewBox", "0 0 " + layout.width + " " + layout.height);
     svg.setAttribute("width", layout.width);
     svg.setAttribute("height", layout.height);
-    if (!tiles.size) makeTiles();
+    if (drawn !== shown.world) makeTiles();
+    drawn = shown.world;
     layers.boxes.replaceChildren(...boxes());
     const wires = links(shown);
     layers.links.replaceChildren(...wires.map(({ group }) => group));
@@ -249,6 +269,6 @@ const Draw = (function () {
     return best && best.other;
   }
 
-  const tileOf = (item) => tiles.get(key(item)).tile;
+  const tileOf = (item) => tiles.get(key(item))?.tile ?? null;
   return { all, aim, locate, beside, tileOf, nameOf, time, svg };
 })();

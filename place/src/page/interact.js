@@ -4,10 +4,11 @@
   const byId = (id) => document.getElementById(id);
   const svg = Draw.svg;
   const past = [];
-  let now = { mapping: Model.known.present, traffic: Model.recorded() };
+  let ahead = []; // what was undone
+  let now = { world: Model.given, mapping: Model.known.present, traffic: Model.recorded() };
   let chosen = null; // the item that was touched last
   let target = null; // the position that it would go to
-  let open = null; // the rank whose accesses are open
+  let open = null; // the rank whose accesses are open, or "all": the panel in which things are made
   let held = null; // while an item is dragged: { item, clientX, clientY, far }
   let width = 0; // of the drawing when it was drawn, in pixels
   const hidden = new Set();
@@ -15,7 +16,7 @@
 
   // --- showing -------------------------------------------------------------------------------------
 
-  const ask = { toggle, edit, add, close: () => (show(null), focus(chosen)) };
+  const ask = { toggle, edit, add, make, remove, set, move, open: openAccesses, close };
 
   // Bills of the known mappings change with the traffic only.
   let bills = { traffic: null };
@@ -26,8 +27,11 @@
   }
 
   function collect() {
+    Model.enter(now.world);
     const bill = Model.bill(now.mapping, now.traffic);
-    return { ...now, bill, least: known("present"), proposed: known("proposal"), chosen, target, hidden };
+    // Of another world than Rust's nobody has asked what would be best.
+    const of = (name) => (isGiven() ? known(name) : null);
+    return { ...now, bill, least: of("present"), proposed: of("proposal"), chosen, target, hidden };
   }
 
   function refresh() {
@@ -40,8 +44,12 @@
     Panel.tables(shown);
     Panel.legend(shown, ask);
     byId("undo").disabled = past.length === 0;
+    byId("redo").disabled = ahead.length === 0;
+    byId("edit").setAttribute("aria-pressed", open === "all");
+    byId("save-machines").hidden = now.world.net === null;
     for (const name of ["present", "proposal", "identity"]) {
-      byId("to-" + name).setAttribute("aria-pressed", same(now.mapping, Model.known[name]));
+      byId("to-" + name).disabled = !isGiven();
+      byId("to-" + name).setAttribute("aria-pressed", isGiven() && same(now.mapping, Model.known[name]));
     }
   }
 
@@ -55,23 +63,45 @@
     refresh();
   }
 
-  const focus = (item) => item && Draw.tileOf(item).focus();
+  function close() {
+    const wasEditor = open === "all";
+    show(null);
+    if (wasEditor) byId("edit").focus();
+    else focus(chosen);
+  }
+
+  const isGiven = () => now.world === Model.given;
+  const focus = (item) => item && Draw.tileOf(item)?.focus();
   const listOf = (item) => (item.kind === "rank" ? now.mapping.ranks : now.mapping.segments);
-  const place = (position) => Model.machine.places[position];
+  const place = (position) => Model.nameOf(position);
   const same = (a, b) => String(a.ranks) === String(b.ranks) && String(a.segments) === String(b.segments);
 
   // --- changes -------------------------------------------------------------------------------------
 
   function change(next) {
     past.push(now);
-    now = { ...now, ...next };
+    ahead = [];
+    become({ ...now, ...next });
+  }
+
+  // What was chosen or open may have another number now, or be gone.
+  function become(next) {
+    if (next.world !== now.world) {
+      const { ranks, names } = next.world;
+      const same = ranks.length === now.world.ranks.length && names.length === now.world.names.length;
+      if (!same) chosen = null;
+      if (typeof open === "number" && ranks.length !== now.world.ranks.length) open = null;
+    }
+    now = next;
     target = null;
     refresh();
   }
 
   function total() {
     const { bill, least } = shown;
-    return "total " + Draw.time(bill.cost) + ", " + Panel.percent(Panel.change(bill.cost, least.cost)) + " against present";
+    if (!Number.isFinite(bill.cost)) return "some accesses have no way: links are missing";
+    const compared = least ? ", " + Panel.percent(Panel.change(bill.cost, least.cost)) + " against present" : "";
+    return "total " + Draw.time(bill.cost) + compared;
   }
 
   function arrange(mapping, what) {
@@ -92,10 +122,46 @@
 
   function undo() {
     if (!past.length) return;
-    now = past.pop();
-    target = null;
-    refresh();
+    ahead.push(now);
+    become(past.pop());
     Panel.say("undone: " + total());
+  }
+
+  function redo() {
+    if (!ahead.length) return;
+    past.push(now);
+    become(ahead.pop());
+    Panel.say("done again: " + total());
+  }
+
+  // Where it cannot be, the sentence of the error says why.
+  function attempt(what, make) {
+    try {
+      change(make());
+    } catch (error) {
+      refresh();
+      return Panel.say(error.message);
+    }
+    Panel.say(what + ": " + total());
+  }
+
+  function make(kind) {
+    attempt("made a " + Edit.called({ kind, number: "" }, " ").trim(), () => Change.make[kind](now));
+  }
+
+  function nameOf({ kind, number }) {
+    if (kind === "access") return Model.targetKind(now.traffic[number]) === "rank" ? "a message" : "an access";
+    const { net, ranks, names } = now.world;
+    const name = { machine: () => net.machines[number], link: () => net.links[number].name, rank: () => ranks[number], segment: () => names[number] }[kind]();
+    return Edit.called({ kind, number }, name);
+  }
+
+  function remove(thing) {
+    attempt("deleted " + nameOf(thing), () => Change.remove(now, thing));
+  }
+
+  function set(thing, field, value) {
+    attempt("changed " + nameOf(thing), () => Change.set(now, thing, field, value));
   }
 
   function edit(index, field, value) {
@@ -180,7 +246,13 @@
   svg.addEventListener("dblclick", function (event) {
     const item = itemAt(event);
     if (item && item.kind === "rank") openAccesses(item.number);
+    else if (item) openName(item);
   });
+
+  function openName(item) {
+    show("all");
+    Edit.focusName(item);
+  }
 
   function openAccesses(rank) {
     show(rank);
@@ -214,14 +286,20 @@
       aimAt(null);
       Panel.say(Draw.nameOf(item) + " stays at " + place(own));
     } else if (event.key === "e" && item.kind === "rank") openAccesses(item.number);
+    else if (event.key === "e" || event.key === "F2") openName(item);
+    else if (event.key === "Delete") remove(item);
     else return;
     event.preventDefault();
   });
 
   addEventListener("keydown", function (event) {
-    if (event.key !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.target.tagName === "INPUT") return;
+    const isTyped = event.target.tagName === "INPUT";
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || isTyped) return;
+    const letter = event.key.toLowerCase();
+    if (letter === "z" && !event.shiftKey) undo();
+    else if (letter === "y" || letter === "z") redo();
+    else return;
     event.preventDefault();
-    undo();
   });
 
   byId("side").addEventListener("keydown", (event) => event.key === "Escape" && ask.close());
@@ -233,7 +311,7 @@
   }
 
   // What it is to make small is not known without loads of links.
-  byId("best-swap").disabled = Model.answer.objective.link > 0 && !Model.machine.routes;
+  byId("best-swap").disabled = Model.answer.objective.link > 0 && !Model.given.machine.routes;
   byId("best-swap").addEventListener("click", function () {
     const best = Model.bestMove(now.mapping, now.traffic);
     if (!best) return Panel.say("no single move or swap makes it better");
@@ -243,6 +321,22 @@
   });
 
   byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
+  byId("edit").addEventListener("click", function () {
+    if (open === "all") return close();
+    show("all");
+    Edit.focusOn((now.world.net ? "machine" : "rank") + ":new");
+  });
+
+  byId("load").addEventListener("click", () => byId("load-file").click());
+  byId("load-file").addEventListener("change", async function () {
+    const [file] = byId("load-file").files;
+    if (!file) return;
+    const text = await file.text();
+    // The same file can be chosen once more.
+    byId("load-file").value = "";
+    attempt("loaded " + file.name, () => Files.load(text, now));
+  });
 
   function save(name, type, text) {
     const address = URL.createObjectURL(new Blob([text], { type }));
@@ -250,10 +344,11 @@
     setTimeout(() => URL.revokeObjectURL(address), 10000);
   }
 
-  byId("save-map").addEventListener("click", () => save("ranks.map", "text/plain", Model.mapText(now.mapping)));
+  byId("save-map").addEventListener("click", () => save("ranks.map", "text/plain", Files.mapText(now.mapping)));
   byId("save-matrix").addEventListener("click", function () {
-    save(Model.hasSegments ? "segments.json" : "matrix.json", "application/json", Model.trafficText(now.mapping, now.traffic));
+    save(Model.hasSegments ? "segments.json" : "matrix.json", "application/json", Files.trafficText(now.mapping, now.traffic));
   });
+  byId("save-machines").addEventListener("click", () => save("machines.json", "application/json", Files.topologyText(now.world.net)));
   byId("save-matrix").textContent = Model.hasSegments ? "save segments" : "save matrix";
   byId("save-map").title = "where ranks are now, for gasnetrun_sci --map and gasnet-sci place --from";
   byId("save-matrix").title = Model.hasSegments
@@ -264,6 +359,8 @@
 
   document.documentElement.classList.add("scripted");
   refresh();
+  // Of a page with nothing on it the panel is the beginning.
+  if (!now.world.ranks.length) show("all");
   // Drawing anew in the observer itself would change what it observes.
   const redraw = () => held || svg.parentNode.clientWidth === width || refresh();
   new ResizeObserver(() => requestAnimationFrame(redraw)).observe(svg.parentNode);

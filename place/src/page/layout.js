@@ -2,8 +2,8 @@
 // Where positions and links lie in the drawing, in pixels. It knows neither traffic nor elements.
 //
 // A layout is { width, height, slots: [{ x, y }] with the middle of each position, links: [{ numbers, d, arrow, label, end }],
-// boxes: [{ x, y, w, h, name }] }. `numbers` are links that are drawn as one, `d` is a path, `arrow` { x, y, angle } its head,
-// `label` { x, y, anchor } the place of its load. `slot` { w, h } is the size of a position.
+// boxes: [{ x, y, w, h, name }] }. `numbers` are links that are drawn as one, `name` is what the user calls them, `d` is a path,
+// `arrow` { x, y, angle } its head, `label` { x, y, anchor } the place of its load. `slot` { w, h } is the size of a position.
 const Layout = (function () {
   const EDGE = 10; // from the border of the drawing, in pixels
   const round = (value) => Math.round(value * 10) / 10;
@@ -169,6 +169,20 @@ const Layout = (function () {
     return { width, height, slots, links: [], boxes: [] };
   }
 
+  // On a circle if they fit, else in rows; a link is drawn there and back.
+  function joined({ machines, links }, width, slot) {
+    const nodes = machines.length;
+    const radius = Math.min(width - 2 * EDGE - slot.w - 40, 470) / 2;
+    const fits = nodes < 3 || (2 * Math.PI * radius) / nodes >= Math.max(slot.w, slot.h) + 24;
+    const { slots, height } = fits ? ring({ nodes }, width, slot) : grid(nodes, width, { w: slot.w + 44, h: slot.h + 44 });
+    const twins = (at) => links.slice(0, at).filter(({ ends }) => ends.every((end) => links[at].ends.includes(end))).length;
+    const drawn = links.flatMap(function ({ name, ends: [a, b] }, at) {
+      const bend = 9 + 16 * twins(at);
+      return [[a, b], [b, a]].map(([from, to], back) => ({ numbers: [2 * at + back], name, ...curve(slots[from], slots[to], bend, slot) }));
+    });
+    return { width, height: nodes ? height : 120, slots, links: drawn, boxes: [] };
+  }
+
   // --- trees: boxes in boxes -----------------------------------------------------------------------
 
   const PAD = 9;
@@ -230,6 +244,7 @@ const Layout = (function () {
       case "ring": return ring(drawing, width, slot);
       case "torus": return torus(drawing, width, slot);
       case "switch": return behindSwitch(drawing, width, slot);
+      case "links": return joined(drawing, width, slot);
       case "tree": return tree(drawing, width, slot);
       default: return points(machine.positions, width, slot);
     }

@@ -26,7 +26,7 @@ pub struct Found {
 /// Depth down to which positions that are alike are looked for; deeper only twins count.
 const SYMMETRIC: usize = 3;
 /// Nodes between two questions whether to go on.
-const ASK: u64 = 256;
+pub const ASK: u64 = 256;
 
 struct Search<'a> {
     n: usize,

@@ -39,6 +39,8 @@ pub struct Task<'a> {
     /// Mappings to begin with, as positions of the ranks.
     pub known: &'a [Vec<usize>],
     pub limits: Limits,
+    /// Is told how far it is: what is under way, the steps that were made, and how many there will be at most.
+    pub tell: &'a dyn Fn(&str, u64, u64),
 }
 
 /// How long it may take, and what is asked for.
@@ -125,7 +127,15 @@ pub fn search(task: &Task) -> Answer {
     let may_prove = task.limits.exact || problem.n <= EXACT;
     if only_cost && may_prove && !search.reaches(answer.bound) {
         let most = if task.limits.exact { u64::MAX } else { NODES };
-        let found = exact::search(problem, &search.best, task.fixed, most, &mut { go_on });
+        let mut asked = 0;
+        // How many nodes a proof takes that is wanted whatever it takes, nobody knows.
+        let all = if task.limits.exact { 0 } else { NODES };
+        let mut go_on = || {
+            asked += exact::ASK;
+            (task.tell)("trying to prove it", asked.min(all), all);
+            task.limits.go_on()
+        };
+        let found = exact::search(problem, &search.best, task.fixed, most, &mut go_on);
         search.best = found.at;
         answer.nodes = found.nodes;
         answer.proved = found.proved;
@@ -246,9 +256,14 @@ impl<'a> Search<'a> {
         // Where the exact search follows, a quick look will do.
         let most = if n as usize <= EXACT { 20_000 } else { 1_000_000 };
         let all = self.task.limits.iterations.unwrap_or((PAIRS / (n * n)).clamp(2_000, most));
+        let task = self.task;
         self.runs(all, bound, |search, iterations, at| {
-            let limits = search.task.limits;
-            let mut go_on = || limits.go_on();
+            let mut made = search.iterations;
+            let mut go_on = || {
+                made += tabu::ASK;
+                (task.tell)("searching", made, all);
+                task.limits.go_on()
+            };
             let run = tabu::Run { normal, free: &search.free, ranks: search.task.problem.ranks, iterations };
             tabu::search(&run, at, &mut search.random, &mut go_on)
         });
@@ -260,8 +275,12 @@ impl<'a> Search<'a> {
         let swaps = if task.objective.link > 0.0 { SWAPS_OF_LINKS } else { SWAPS };
         let all = task.limits.iterations.unwrap_or((swaps / n).clamp(400, 80_000));
         self.runs(all, None, |search, rounds, at| {
-            let limits = search.task.limits;
-            let mut go_on = || limits.go_on();
+            let mut made = search.iterations;
+            let mut go_on = || {
+                made += 1;
+                (task.tell)("searching", made, all);
+                task.limits.go_on()
+            };
             let links = (task.objective.link > 0.0).then_some(anneal::LinkLoads {
                 shape: task.shape,
                 rates: task.rates,

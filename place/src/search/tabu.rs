@@ -38,7 +38,7 @@ const MOST: usize = 20;
 /// Iterations after which differences are computed anew, so that rounding does not add up.
 const AFRESH: u64 = 2048;
 /// Iterations between two questions whether to go on.
-const ASK: u64 = 64;
+pub const ASK: u64 = 64;
 
 struct Search<const R: usize> {
     n: usize,

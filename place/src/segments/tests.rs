@@ -149,3 +149,50 @@ fn what_does_not_fit_is_refused() {
     let input = with(r#""name":"M1""#, r#""name":"M1","at":0"#).unwrap();
     assert!(input.present(4).unwrap_err().contains("two processes are at position 0"));
 }
+
+// Four processes in a ring of messages, and a segment that the first one reads.
+fn senders() -> Input {
+    let text = r#"{"format":"gasnet-sci segments","version":1,
+        "processes":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}],"segments":[{"name":"s","at":3}],
+        "reads":[{"process":0,"segment":0,"count":2,"bytes":64}],
+        "messages":[{"from":0,"to":2,"count":9,"bytes":2048},{"from":3,"to":3,"count":5,"bytes":8},
+            {"from":2,"to":1,"count":7,"bytes":100}]}"#;
+    Input::parse(text).unwrap()
+}
+
+#[test]
+fn messages_are_writes_to_where_the_other_process_is() {
+    let machine = topology::of("ring:4", Some("scipos"), 4).unwrap();
+    let input = senders();
+    let sums = Sums::new(&input, &machine);
+    let bill = sums.bill(&Placement { processes: vec![0, 1, 2, 3], segments: vec![0] });
+    let write = |bytes: f64, p: usize, q: usize| machine.access(false, bytes)[machine.level(p, q)];
+    assert_eq!(bill.nodes, [[9.0 * write(2048.0, 0, 2), 0.0], [0.0; 2], [7.0 * write(100.0, 2, 1), 0.0], [0.0; 2]]);
+    // The way from 2 to 1 goes round.
+    assert_eq!(bill.loads[0], 9.0 * 2048.0 + 7.0 * 100.0);
+    let json = sums.to_json(&[]);
+    assert_eq!((json["accesses"].as_array().unwrap().len(), json["messages"][2]["to"].as_u64()), (1, Some(1)));
+}
+
+#[test]
+fn processes_that_send_are_placed_by_trying_all() {
+    let machine = topology::of("ring:4", Some("scipos"), 4).unwrap();
+    let input = senders();
+    let sums = Sums::new(&input, &machine);
+    let found = sums.best(&input.present(4).unwrap(), Free::Both, 1).unwrap();
+    assert!(found.proved);
+    let best = sums.bill(&found.placement).cost();
+    arrange(4, 4, &mut Vec::new(), &mut |processes| {
+        for segment in 0..4 {
+            let other = Placement { processes: processes.to_vec(), segments: vec![segment] };
+            assert!(sums.bill(&other).cost() >= best * LESS);
+        }
+    });
+}
+
+#[test]
+fn messages_to_nobody_are_refused() {
+    let text = r#"{"format":"gasnet-sci segments","version":1,"processes":[{"name":"a"}],"segments":[],
+        "messages":[{"from":0,"to":1,"count":1,"bytes":1}]}"#;
+    assert!(Input::parse(text).unwrap_err().contains("a message of process 0 to process 1"));
+}

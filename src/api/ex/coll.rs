@@ -12,7 +12,7 @@ use crate::coll::operator::{Function, Number, Operation, Operator};
 use crate::coll::team::TeamRef;
 use crate::coll::{Addresses, Call, Coll, Kind, flags};
 use crate::sci::Host;
-use crate::trace::{self, NO_NODE, TracedOp};
+use crate::trace::{self, NO_NODE, TeamName, TracedOp};
 use std::ffi::c_void;
 
 /// `gex_Coll_ReduceFn_t`, as the header passes it.
@@ -32,14 +32,26 @@ unsafe fn team(tm: *const gasneti_sci_tm_t, flags: u32) -> Result<(&'static Coll
     Ok((coll, coll.team(head.team)?, head.size))
 }
 
+/// The name of a barrier's team in the trace.
+///
+/// # Safety
+/// As [`team`].
+unsafe fn name(tm: *const gasneti_sci_tm_t) -> Option<TeamName> {
+    // SAFETY: as the caller promises.
+    let (_, team, _) = unsafe { team(tm, 0) }.ok()?;
+    team.name
+}
+
 /// `gex_Coll_BarrierNB`: returns the event, 0 if all members have arrived.
 ///
 /// # Safety
 /// `tm` is a team.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_ex_barrier(tm: *const gasneti_sci_tm_t, flags: u32) -> usize {
-    trace::timed!(
+    trace::met!(
         TracedOp::BarrierNotify,
+        // SAFETY: as the caller promises.
+        unsafe { name(tm) },
         must("gex_Coll_BarrierNB", || {
             // SAFETY: as the caller promises.
             let (coll, team, _) = unsafe { team(tm, flags) }?;
@@ -54,8 +66,10 @@ pub unsafe extern "C" fn gasneti_sci_ex_barrier(tm: *const gasneti_sci_tm_t, fla
 /// `tm` is a team.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_sci_ex_barrier_blocking(tm: *const gasneti_sci_tm_t, flags: u32) {
-    trace::timed!(
+    trace::met!(
         TracedOp::Barrier,
+        // SAFETY: as the caller promises.
+        unsafe { name(tm) },
         must("gex_Coll_BarrierBlocking", || {
             // SAFETY: as the caller promises.
             let (coll, team, _) = unsafe { team(tm, flags) }?;

@@ -12,7 +12,7 @@ use crate::coll::images::ImageBarrier;
 use crate::coll::team::{Members, TeamRef};
 use crate::job::Job;
 use crate::sci::Host;
-use crate::trace::{self, TracedOp};
+use crate::trace::{self, TeamName, TracedOp};
 use std::ffi::{c_int, c_void};
 
 /// Splits `parent` by `color` and returns the handle of the caller's new team. Blocks until all members have called.
@@ -73,6 +73,11 @@ fn with_barrier<T>(handle: usize, f: impl FnOnce(&Barrier, &dyn ArrivalCells) ->
     f(&team.barrier, &Members(&team, job.am()))
 }
 
+/// The name of a team in the trace.
+fn name(handle: usize) -> Option<TeamName> {
+    if handle == ALL { None } else { team(handle).ok()?.name }
+}
+
 /// The barrier among this node's images, if the flags ask for it and the node has several images.
 fn image_barrier(handle: usize, flags: c_int) -> Result<Option<(&'static ImageBarrier, u32)>, Error> {
     if flags & GASNETI_SCI_BARRIERFLAG_IMAGES == 0 || handle != ALL {
@@ -117,20 +122,21 @@ fn outcome(matches: bool) -> c_int {
 /// With `GASNET_BARRIERFLAG_IMAGES` the node arrives when all its images have called.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_notify(team: usize, id: c_int, flags: c_int) {
-    trace::timed!(TracedOp::BarrierNotify, must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
+    trace::met!(TracedOp::BarrierNotify, name(team), must("gasnet_coll_barrier_notify", || notify(team, id, flags)))
 }
 
 /// Waits until all members have arrived: `GASNET_OK` or `GASNET_ERR_BARRIER_MISMATCH`. Serves messages meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_wait(team: usize, id: c_int, flags: c_int) -> c_int {
-    trace::timed!(TracedOp::BarrierWait, must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
+    trace::met!(TracedOp::BarrierWait, name(team), must("gasnet_coll_barrier_wait", || wait(team, id, flags)))
 }
 
 /// Like wait, but returns `GASNET_ERR_NOT_READY` at once while a member is missing. Polls once.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> c_int {
-    trace::timed!(
+    trace::met!(
         TracedOp::BarrierTry,
+        name(team),
         must("gasnet_coll_barrier_try", || {
             if image_barrier(team, flags)?.is_some() {
                 return bad_arg(format_args!("GASNET_BARRIERFLAG_IMAGES is not for try"));
@@ -146,8 +152,9 @@ pub extern "C" fn gasneti_sci_team_try(team: usize, id: c_int, flags: c_int) -> 
 /// Notify and wait in one call.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_sci_team_barrier(team: usize, id: c_int, flags: c_int) -> c_int {
-    trace::timed!(
+    trace::met!(
         TracedOp::Barrier,
+        name(team),
         must("gasnet_coll_barrier", || {
             notify(team, id, flags)?;
             wait(team, id, flags)

@@ -82,19 +82,27 @@ impl Hosts {
 /// The rows of jobs on two hosts. What they were measured beside is added to `beside`.
 pub fn rows(settings: &Settings, beside: &mut Vec<(Measure, Samples)>) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let is_named = Config::survey().config.hosts.network != Network::Auto;
-    for net in if is_named { 0..1 } else { 1..NETS.len() } {
-        for job in [Job::Hosts(net, 2), Job::Hosts(net, 4)] {
-            let measures = measures(job);
-            if !measures.is_empty() {
-                let measured = measures.into_iter().zip(settings.run(job)?.samples);
-                add(job, measured.collect(), &mut rows, beside);
-            }
-        }
+    for job in jobs() {
+        let measured = measures(job).into_iter().zip(settings.run(job)?.samples);
+        add(job, measured.collect(), &mut rows, beside);
     }
     let near = near(settings)?;
     add(Job::NearOfTwo, near, &mut rows, beside);
     Ok(rows)
+}
+
+/// How long `rows` will take, in steps of the jobs' progress.
+pub fn steps(settings: &Settings) -> u64 {
+    let near = Settings { rounds: settings.rounds * ROUNDS, ..settings.clone() };
+    let near = near.steps(Job::NearOfTwo, 2 * measures(Job::NearOfTwo).len());
+    jobs().map(|job| settings.steps(job, measures(job).len())).sum::<u64>() + near
+}
+
+// The jobs that measure something on two hosts.
+fn jobs() -> impl Iterator<Item = Job> {
+    let is_named = Config::survey().config.hosts.network != Network::Auto;
+    let nets = if is_named { 0..1 } else { 1..NETS.len() };
+    nets.flat_map(|net| [Job::Hosts(net, 2), Job::Hosts(net, 4)]).filter(|job| !measures(*job).is_empty())
 }
 
 fn measures(job: Job) -> Vec<Measure> {

@@ -1,14 +1,22 @@
 //! Starts the command itself as a job, and measures what can be seen of jobs from outside.
 
 use super::hosts::Hosts;
-use super::node::{IN_TURNS, Samples, Touched};
+use super::node::{IN_TURNS, ROUND, Samples, Touched};
 use super::plan::{self, Job};
 use super::result::{self, Row};
+use gasnet_sci_place::progress::Progress;
 use std::env::current_exe;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
+
+/// What the lines of progress begin with.
+pub const NAME: &str = "gasnet-sci bench";
+
+/// Steps that a job takes until it measures, and for each of its nodes. A step of progress is about a microsecond.
+const START: u64 = 100_000;
+const START_OF_NODE: u64 = 5_000;
 
 /// Settings that all jobs have in common.
 #[derive(Clone)]
@@ -22,6 +30,8 @@ pub struct Settings {
     pub most: u32,
     /// The hosts of jobs on two.
     pub hosts: Hosts,
+    /// How far all of it is.
+    pub progress: Progress,
 }
 
 /// The lines that node 0 of a job printed.
@@ -84,22 +94,44 @@ impl Settings {
 
     /// Runs a job to its end and returns what node 0 printed.
     pub fn run(&self, job: Job) -> io::Result<Printed> {
-        progress(&format!("{} nodes, {}", job.nodes(), job.name()));
-        let output = self.command(job)?.stderr(Stdio::inherit()).output()?;
-        if !output.status.success() {
-            return Err(failed(job, &output.status));
-        }
+        self.progress.say(format!("{} nodes, {}", job.nodes(), job.name()));
+        let steps = self.steps(job, self.measures(job));
+        let end = self.progress.done() + steps;
+        let mut child = self.command(job)?.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut printed = Printed::default();
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            printed.add(job, line)?;
+        let mut fault = None;
+        for line in lines {
+            match line? {
+                line if line == ROUND => self.progress.advance(steps / (u64::from(self.rounds) + 1)),
+                line => fault = fault.or(printed.add(job, &line).err()),
+            }
         }
-        Ok(printed)
+        let status = child.wait()?;
+        if !status.success() {
+            return Err(failed(job, &status));
+        }
+        self.progress.reach(end);
+        fault.map_or(Ok(printed), Err)
+    }
+
+    /// How long a job of so many measures takes, in steps of progress: each round of each measure has two batches, with a shorter
+    /// one before each.
+    pub fn steps(&self, job: Job, measures: usize) -> u64 {
+        let batches = u64::from(self.rounds) * measures as u64 * 2;
+        START + START_OF_NODE * u64::from(job.nodes()) + batches * u64::from(self.budget(job))
+    }
+
+    fn measures(&self, job: Job) -> usize {
+        plan::measures(job, &|section| self.sections.split(',').any(|wanted| wanted == section)).len()
     }
 
     /// Runs two jobs at once whose node 0 waits for a line before each round and prints one after it ([`super::node::IN_TURNS`]). They get
     /// these lines in turns.
     pub fn run_in_turns(&self, jobs: [Job; 2]) -> io::Result<[Printed; 2]> {
-        progress(&format!("{} and {}, in turns", jobs[0].name(), jobs[1].name()));
+        self.progress.say(format!("{} and {}, in turns", jobs[0].name(), jobs[1].name()));
+        let steps = self.steps(jobs[0], 2 * self.measures(jobs[0]));
+        let end = self.progress.done() + steps;
         let [first, second] = jobs;
         let mut players = [Player::start(self, first)?, Player::start(self, second)?];
         for round in 0..self.rounds as usize {
@@ -107,7 +139,9 @@ impl Settings {
             for turn in [round % 2, (round + 1) % 2] {
                 players[turn].play()?;
             }
+            self.progress.advance(steps / (u64::from(self.rounds) + 1));
         }
+        self.progress.reach(end);
         let [first, second] = players.map(Player::finish);
         Ok([first?, second?])
     }
@@ -175,22 +209,32 @@ impl Player {
     }
 }
 
-// Shows the measurement under way to a user at a terminal.
-fn progress(what: &str) {
-    if io::stderr().is_terminal() {
-        eprintln!("gasnet-sci bench: {what} ...");
-    }
+fn powers(most: u32) -> impl Iterator<Item = u32> + use<> {
+    (1..).map(|power| 1 << power).take_while(move |nodes| *nodes <= most)
 }
 
-fn powers(most: u32) -> impl Iterator<Item = u32> {
-    (1..).map(|power| 1 << power).take_while(move |nodes| *nodes <= most)
+/// The jobs of idle polls.
+pub fn poll_jobs(settings: &Settings) -> impl Iterator<Item = Job> + use<> {
+    let played = [64, plan::PLAYED].into_iter().map(Job::Played);
+    played.chain(powers(settings.most).map(Job::Silent))
+}
+
+/// The jobs of the memory that silent peers take.
+pub fn memory_jobs(settings: &Settings) -> impl Iterator<Item = Job> + use<> {
+    let times = memory_runs(settings);
+    memory_sizes(settings).flat_map(move |nodes| (0..times).flat_map(move |_| [nodes, FEW])).map(Job::Silent)
+}
+
+/// How long `starts` will take, in steps of progress.
+pub fn start_steps(settings: &Settings) -> u64 {
+    let of = |nodes| u64::from(start_runs(settings)) * settings.steps(Job::Start(nodes), 0);
+    powers(settings.most).map(of).sum()
 }
 
 /// Rows of idle polls.
 pub fn polls(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
-    let played = [64, plan::PLAYED].into_iter().map(Job::Played);
     let mut rows = Vec::new();
-    for job in played.chain(powers(settings.most).map(Job::Silent)) {
+    for job in poll_jobs(settings) {
         let printed = settings.run(job)?;
         for (measure, samples) in plan::measures(job, wanted).iter().zip(&printed.samples) {
             rows.extend(measure.views.iter().map(|view| result::row(job, measure, view, &samples.ours, &[])));
@@ -203,6 +247,14 @@ pub fn polls(settings: &Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<V
 /// the queues of four peers whatever the number of nodes, so with few nodes some of that memory would be missing.
 const FEW: u32 = 8;
 
+fn memory_sizes(settings: &Settings) -> impl Iterator<Item = u32> + use<> {
+    powers(settings.most).filter(|nodes| *nodes >= 4 * FEW)
+}
+
+fn memory_runs(settings: &Settings) -> u32 {
+    settings.rounds.min(9)
+}
+
 /// Rows of the memory that a node touches per silent peer: the memory beyond that of the small job, divided by the
 /// number of nodes beyond it.
 pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
@@ -213,11 +265,11 @@ pub fn memory(settings: &Settings) -> io::Result<Vec<Row>> {
     };
     let mut rows = Vec::new();
     // Memory comes in pages, so a few peers more do not show what one takes.
-    for nodes in powers(settings.most).filter(|nodes| *nodes >= 4 * FEW) {
+    for nodes in memory_sizes(&settings) {
         // The size of page tables depends on where the system puts the maps. That is random, but the same for all
         // nodes of a job, and makes 8 KiB more or less. Hence several jobs.
         let per_peer = |_| Ok((touched(nodes)? - touched(FEW)?) / f64::from(nodes - FEW));
-        let per_peer = (0..settings.rounds.min(9)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
+        let per_peer = (0..memory_runs(&settings)).map(per_peer).collect::<io::Result<Vec<f64>>>()?;
         let target = (nodes == 64).then_some(1.0);
         rows.push(result::plain("memory", "touched per silent peer", nodes, "KiB", &per_peer, target));
     }
@@ -233,9 +285,10 @@ pub fn starts(settings: &Settings) -> io::Result<Vec<Row>> {
     }
     let mut rows = Vec::new();
     for nodes in powers(settings.most) {
-        progress(&format!("{nodes} nodes, start"));
+        settings.progress.say(format!("{nodes} nodes, start"));
         let target = (nodes == 64).then_some(0.5);
         let job = Job::Start(nodes);
+        let end = settings.progress.done() + u64::from(start_runs(settings)) * settings.steps(job, 0);
         let forked = time(settings, || settings.command(job))?;
         rows.push(result::plain("start", "start and exit, by fork", nodes, "s", &forked, target));
         if let Some(launcher) = &launcher {
@@ -246,9 +299,15 @@ pub fn starts(settings: &Settings) -> io::Result<Vec<Row>> {
             })?;
             rows.push(result::plain("start", "start and exit, by gasnetrun_sci", nodes, "s", &launched, target));
         }
+        settings.progress.reach(end);
     }
     rows.sort_by(|a, b| a.operation.cmp(&b.operation));
     Ok(rows)
+}
+
+// Runs of a job that starts and ends; half of them with the launcher.
+fn start_runs(settings: &Settings) -> u32 {
+    2 * settings.rounds.min(5)
 }
 
 // Seconds of each of a few runs.

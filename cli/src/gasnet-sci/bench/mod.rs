@@ -23,6 +23,8 @@ pub use plan::SECTIONS;
 use crate::results::{Bench, Host, Row, VERSION};
 use clap::ArgMatches;
 use gasnet_sci::os::topology::Topology;
+use gasnet_sci_place::paint;
+use gasnet_sci_place::progress::Progress;
 use plan::Job;
 use std::fs::File;
 use std::io::{self, Write};
@@ -66,11 +68,14 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         hosts: hosts::Hosts::of(options)?,
         sections: sections.join(","),
         most: *options.get_one::<u32>("nodes").expect("it has a default"),
+        progress: Progress::none(),
     };
     if options.get_flag("layers") {
         return write(&layers::run(&settings)?, options, layers::write);
     }
-    let mut results = measure(&settings, &|section| sections.contains(&section))?;
+    let wanted = |section: &str| sections.contains(&section);
+    let progress = Progress::new(jobs::NAME, steps(&settings, &wanted));
+    let mut results = measure(&jobs::Settings { progress, ..settings }, &wanted)?;
     results.sort_by_key(|row| SECTIONS.iter().position(|section| *section == row.section));
     let (host, tricks) = (Host::look(cores.len()), Some(tricks::look()?));
     let report = Bench { version: VERSION, host, tricks, rounds, results, missing: Vec::new() };
@@ -89,9 +94,13 @@ fn write(report: &Bench, options: &ArgMatches, print: Print) -> io::Result<()> {
     if let Some(path) = options.get_one::<PathBuf>("html") {
         crate::page::write_results(&serde_json::to_string(report)?, path)?;
     }
+    // A file gets no colours.
     let mut out: Box<dyn Write> = match options.get_one::<String>("out") {
-        Some(file) => Box::new(File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?),
-        None => Box::new(io::stdout().lock()),
+        Some(file) => {
+            let created = File::create(file).map_err(|error| io::Error::other(format!("{file}: {error}")))?;
+            Box::new(paint::never(created))
+        }
+        None => Box::new(paint::out()),
     };
     if options.contains_id("json") && json_file.is_none() {
         serde_json::to_writer_pretty(&mut out, report)?;
@@ -101,11 +110,39 @@ fn write(report: &Bench, options: &ArgMatches, print: Print) -> io::Result<()> {
     }
 }
 
+/// The jobs of pairs, and of many nodes, that measure sections that are wanted.
+fn main_jobs(settings: &jobs::Settings) -> impl Iterator<Item = Job> + use<> {
+    let most = settings.most;
+    let crowds = plan::CROWDS.into_iter().filter(move |nodes| *nodes <= most).map(Job::Crowd);
+    [Job::Native, Job::Reference, Job::Par, Job::Threads].into_iter().chain(crowds)
+}
+
+/// How long `measure` will take, in steps of the jobs' progress.
+fn steps(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> u64 {
+    let of = |job: Job| match plan::measures(job, wanted).len() {
+        0 => 0,
+        many => settings.steps(job, many),
+    };
+    let mut all: u64 = main_jobs(settings).map(of).sum();
+    if wanted("hosts") {
+        all += hosts::steps(settings);
+    }
+    if wanted("poll") {
+        all += jobs::poll_jobs(settings).map(of).sum::<u64>();
+    }
+    if wanted("memory") {
+        all += jobs::memory_jobs(settings).map(|job| settings.steps(job, 0)).sum::<u64>();
+    }
+    if wanted("start") {
+        all += jobs::start_steps(settings);
+    }
+    all
+}
+
 fn measure(settings: &jobs::Settings, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut beside = Vec::new();
-    let crowds = plan::CROWDS.into_iter().filter(|nodes| *nodes <= settings.most).map(Job::Crowd);
-    for job in [Job::Native, Job::Reference, Job::Par, Job::Threads].into_iter().chain(crowds) {
+    for job in main_jobs(settings) {
         let measures = plan::measures(job, wanted);
         if measures.is_empty() {
             continue;

@@ -30,6 +30,9 @@ pub struct Touched {
 /// The line that node 0 of a job reads before each round, and prints after it, if its rounds take turns with another job's.
 pub const IN_TURNS: &str = "turn";
 
+/// The line that node 0 prints after each of the other rounds, for who wants to know how far the job is.
+pub const ROUND: &str = "round";
+
 /// Runs the node. Returns only if this process is not a node of a job, or could not join it.
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let number = |name: &str| *options.get_one::<u32>(name).expect("clap has it");
@@ -166,6 +169,9 @@ fn rounds(node: &Node, measures: &[Measure], rounds: u32, budget: f64, asked: As
             };
             samples.ours.push(ours);
             samples.limit.extend(limit);
+        }
+        if node.me == 0 {
+            println!("{ROUND}");
         }
     }
     if node.me == 0 { samples.iter().try_for_each(print) } else { Ok(()) }

@@ -1,6 +1,7 @@
 //! The result as text: a table per section, then the targets.
 
 use crate::results::{Bench, Row};
+use gasnet_sci_place::paint::{BAD, GOOD, HEAD};
 use std::io::{self, Write};
 
 /// Writes the whole result.
@@ -20,7 +21,7 @@ pub fn write(out: &mut dyn Write, report: &Bench) -> io::Result<()> {
     for row in &report.results {
         if row.section != section {
             section = &row.section;
-            writeln!(out, "\n{section:<56} {:>5} {:>8}", "nodes", "bytes")?;
+            writeln!(out, "\n{HEAD}{section:<56} {:>5} {:>8}{HEAD:#}", "nodes", "bytes")?;
         }
         line(out, row)?;
     }
@@ -54,7 +55,7 @@ fn targets(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     if judged.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{:<56} {:>5} {:>8} {:>12} {:>12}", "targets", "nodes", "bytes", "target", "got")?;
+    writeln!(out, "\n{HEAD}{:<56} {:>5} {:>8} {:>12} {:>12}{HEAD:#}", "targets", "nodes", "bytes", "target", "got")?;
     for (row, met) in &judged {
         let who = if row.who == "gasnet-sci ref" { " (ref)" } else { "" };
         let name = format!("{}{who}", row.operation);
@@ -63,8 +64,8 @@ fn targets(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
         let sign = if row.unit == "MB/s" { ">=" } else { "<=" };
         let target = format!("{sign} {} {unit}", figure(row.target.unwrap_or_default()));
         let got = format!("{} {unit}", figure(row.got()));
-        let verdict = if *met { "met" } else { "not met" };
-        writeln!(out, "{name:<56} {:>5} {bytes:>8} {target:>12} {got:>12}  {verdict}", row.nodes)?;
+        let (style, verdict) = if *met { (GOOD, "met") } else { (BAD, "not met") };
+        writeln!(out, "{name:<56} {:>5} {bytes:>8} {target:>12} {got:>12}  {style}{verdict}{style:#}", row.nodes)?;
     }
     let met = judged.iter().filter(|(_, met)| *met).count();
     writeln!(out, "{met} of {} targets met", judged.len())

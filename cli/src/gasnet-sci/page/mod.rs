@@ -15,6 +15,7 @@ mod text;
 mod timed;
 
 use clap::ArgMatches;
+use gasnet_sci_place::paint;
 use gasnet_sci_place::shell::write_file;
 use std::fs;
 use std::io::{self, Write};
@@ -24,7 +25,9 @@ use std::path::{Path, PathBuf};
 pub fn run(options: &ArgMatches) -> io::Result<()> {
     let files: Vec<&PathBuf> = options.get_many("files").into_iter().flatten().collect();
     let bench = model::Bench::read(&files)?;
-    if let Some(path) = options.get_one::<PathBuf>("json") {
+    let json = options.get_one::<PathBuf>("json");
+    let is_json = json.is_some_and(|path| path.as_os_str() == "-");
+    if let Some(path) = json.filter(|_| !is_json) {
         write_file(path, &bench.to_json()?)?;
     }
     if let Some(path) = options.get_one::<PathBuf>("html") {
@@ -34,7 +37,10 @@ pub fn run(options: &ArgMatches) -> io::Result<()> {
         let old = fs::read_to_string(path).unwrap_or_default();
         write_file(path, &markdown::document(&old, &bench))?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = paint::out();
+    if is_json {
+        return out.write_all(bench.to_json()?.as_bytes());
+    }
     text::write(&mut out, &bench)?;
     out.flush()
 }

@@ -3,6 +3,7 @@
 use super::compare::{self, Verdict};
 use super::model::Bench;
 use super::{show, timed};
+use gasnet_sci_place::paint::{BAD, GOOD, HEAD};
 use std::io::{self, Write};
 
 /// Writes the table of targets, if there are any, then our results beside the peers', if there are any.
@@ -25,7 +26,9 @@ fn write_goals(out: &mut impl Write, bench: &Bench) -> io::Result<()> {
     }
     let head = ["target for", "who", "nodes", "bytes", "median", "of limit", "target", ""];
     writeln!(out)?;
+    write!(out, "{HEAD}")?;
     goal_line(out, head.map(String::from))?;
+    write!(out, "{HEAD:#}")?;
     for goal in &goals {
         let row = goal.row;
         let cells = [
@@ -36,7 +39,7 @@ fn write_goals(out: &mut impl Write, bench: &Bench) -> io::Result<()> {
             format!("{} {}", show::number(row.median), row.unit),
             row.ratio.map_or("-".into(), show::number),
             format!("{} {}", if row.more_is_better() { ">=" } else { "<=" }, show::number(goal.target)),
-            if goal.met { "met" } else { "MISSED" }.into(),
+            if goal.met { format!("{GOOD}met{GOOD:#}") } else { format!("{BAD}MISSED{BAD:#}") },
         ];
         goal_line(out, cells)?;
     }

@@ -1,10 +1,12 @@
 //! Which visits of nodes to barriers belong together, and who came last.
 //!
-//! A line of a barrier does not say whether it is one of all nodes or of a team. The visits of all nodes are taken in their order;
-//! those that cannot belong together, because a node left before another one came, are no round.
+//! A line of a barrier says which team it is of; without a team it is of all nodes, or, in traces of older versions, of any. The visits of the
+//! nodes to the barriers of one team are taken in their order; those that cannot belong together, because a node left before another one
+//! came, are no round.
 
 use super::kinds::Class;
 use super::run::{Node, Run};
+use std::collections::BTreeMap;
 
 /// Different clocks, and old traces, which have microseconds only, may make a visit this much too short or too long.
 const SLACK: u64 = 2_000;
@@ -21,6 +23,8 @@ pub struct Visit {
 /// A barrier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
+    /// What its team is called; `None`: all nodes.
+    pub team: Option<String>,
     pub visits: Vec<Visit>,
 }
 
@@ -43,42 +47,60 @@ impl Round {
     }
 }
 
-/// The visits of one node to barriers. A barrier in two halves ends with the wait for it, else with the last sync before the next one.
-fn visits(run: &Run, place: usize, node: &Node) -> Vec<Visit> {
-    let mut visits: Vec<Visit> = Vec::new();
-    let mut open: Option<Visit> = None;
+/// The visits of one node to barriers, by team. A barrier in two halves ends with the wait for it, else with the last sync before the team's
+/// next one.
+fn visits<'a>(run: &'a Run, place: usize, node: &Node) -> BTreeMap<Option<&'a str>, Vec<Visit>> {
+    let mut visits: BTreeMap<Option<&str>, Vec<Visit>> = BTreeMap::new();
+    let mut open: BTreeMap<Option<&str>, Visit> = BTreeMap::new();
     for event in &node.events {
         let kind = run.kind(event);
+        let team = kind.team.as_deref();
         let visit = Visit { node: place, enter: event.begin, exit: event.end() };
-        match kind.name.as_str() {
+        let begun = match kind.name.as_str() {
             "BARRIER" => {
-                visits.extend(open.take());
-                visits.push(visit);
+                let begun = open.remove(&team);
+                begun.into_iter().for_each(|begun| visits.entry(team).or_default().push(begun));
+                Some(visit)
             }
-            "BARRIER_NOTIFY" => visits.extend(open.replace(visit)),
-            "BARRIER_WAIT" => visits.extend(open.take().map(|begun| Visit { exit: visit.exit, ..begun })),
-            // A try ends the barrier when it succeeds, and an event's wait ends that of gex_Coll_BarrierNB.
-            name if name == "BARRIER_TRY" || kind.class == Class::Handles => {
-                open.iter_mut().for_each(|open| open.exit = visit.exit);
+            "BARRIER_NOTIFY" => open.insert(team, visit),
+            "BARRIER_WAIT" => open.remove(&team).map(|begun| Visit { exit: visit.exit, ..begun }),
+            // A try ends the barrier when it succeeds.
+            "BARRIER_TRY" => {
+                open.entry(team).and_modify(|open| open.exit = visit.exit);
+                None
             }
-            _ => (),
+            // An event's wait ends that of gex_Coll_BarrierNB.
+            _ if kind.class == Class::Handles => {
+                open.values_mut().for_each(|open| open.exit = visit.exit);
+                None
+            }
+            _ => None,
+        };
+        if let Some(begun) = begun {
+            visits.entry(team).or_default().push(begun);
         }
     }
-    visits.extend(open);
+    open.into_iter().for_each(|(team, begun)| visits.entry(team).or_default().push(begun));
     visits
 }
 
-/// The rounds of a run, possible or not, in their order.
+/// The rounds of a run, possible or not, in their order for each team.
 pub fn find(run: &Run) -> Vec<Round> {
-    let all: Vec<Vec<Visit>> = run
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(place, node)| visits(run, place, node))
-        .filter(|visits| !visits.is_empty())
-        .collect();
-    let count = all.iter().map(Vec::len).min().unwrap_or(0);
-    (0..count).map(|round| Round { visits: all.iter().map(|visits| visits[round]).collect() }).collect()
+    let mut teams: BTreeMap<Option<&str>, Vec<Vec<Visit>>> = BTreeMap::new();
+    for (place, node) in run.nodes.iter().enumerate() {
+        for (team, visits) in visits(run, place, node) {
+            if !visits.is_empty() {
+                teams.entry(team).or_default().push(visits);
+            }
+        }
+    }
+    let mut rounds = Vec::new();
+    for (team, all) in teams {
+        let count = all.iter().map(Vec::len).min().unwrap_or(0);
+        let of = |round: usize| all.iter().map(|visits| visits[round]).collect();
+        rounds.extend((0..count).map(|round| Round { team: team.map(String::from), visits: of(round) }));
+    }
+    rounds
 }
 
 #[cfg(test)]
@@ -104,6 +126,27 @@ mod tests {
         assert_eq!(rounds[0].visits, [visit(0, 9000, 40_000), visit(1, 36_000, 41_000), visit(2, 30_000, 42_000)]);
         assert_eq!((rounds[0].last().node, rounds[0].cost()), (1, 27_000 + 6000));
         assert_eq!((rounds.len(), rounds[1].last().node, rounds[1].cost()), (2, 2, 8000 + 5000));
+        assert!(rounds.iter().all(Round::is_possible));
+    }
+
+    #[test]
+    fn barriers_of_teams_are_rounds_of_their_own() {
+        let run = of_lines(&[
+            "0 0.000010> (B) BARRIER_NOTIFY team=0.0 us=1",
+            "0 0.000020> (B) BARRIER us=5",
+            "0 0.000060> (B) BARRIER_WAIT team=0.0 us=10",
+            "1 0.000021> (B) BARRIER us=1",
+            "1 0.000061> (B) BARRIER team=0.0 us=4",
+            "2 0.000022> (B) BARRIER us=3",
+            "2 0.000090> (B) BARRIER team=2.7 us=3",
+        ]);
+        let rounds = find(&run);
+        let visit = |node, enter, exit| Visit { node, enter, exit };
+        let teams: Vec<Option<&str>> = rounds.iter().map(|round| round.team.as_deref()).collect();
+        assert_eq!(teams, [None, Some("0.0"), Some("2.7")]);
+        assert_eq!(rounds[0].visits.len(), 3);
+        assert_eq!(rounds[1].visits, [visit(0, 9000, 60_000), visit(1, 57_000, 61_000)]);
+        assert_eq!((rounds[1].last().node, rounds[1].cost()), (1, 48_000));
         assert!(rounds.iter().all(Round::is_possible));
     }
 

@@ -71,6 +71,9 @@ impl Class {
 pub struct Kind {
     pub letter: char,
     pub name: String,
+    /// Of barriers of a team: what the team is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
     pub class: Class,
 }
 
@@ -97,22 +100,31 @@ fn class(letter: char, name: &str, timed: bool) -> Class {
     }
 }
 
+/// So many kinds may there be until teams are no longer told apart.
+const MOST_WITH_TEAMS: usize = 60_000;
+
 /// All kinds that occur, each once.
 #[derive(Debug, Default)]
 pub struct Kinds {
     all: Vec<Kind>,
+    /// By name, and the team behind it.
     known: HashMap<String, u16>,
 }
 
 impl Kinds {
     /// The place of a kind, which is added if it is new; `None` if there are too many. `timed`: its lines have a duration.
-    pub fn place(&mut self, letter: char, name: &str, timed: bool) -> Option<u16> {
-        if let Some(place) = self.known.get(name) {
+    pub fn place(&mut self, letter: char, name: &str, team: Option<&str>, timed: bool) -> Option<u16> {
+        let full = team.map(|team| format!("{name} {team}"));
+        let key = full.as_deref().unwrap_or(name);
+        if let Some(place) = self.known.get(key) {
             return Some(*place);
         }
-        let place = u16::try_from(self.all.len()).ok()?;
-        self.all.push(Kind { letter, name: name.into(), class: class(letter, name, timed) });
-        self.known.insert(name.into(), place);
+        // Some places are left for kinds without a team.
+        let most = if team.is_some() { MOST_WITH_TEAMS } else { usize::from(u16::MAX) };
+        let place = u16::try_from(self.all.len()).ok().filter(|place| usize::from(*place) < most)?;
+        let (name, team) = (name.to_string(), team.map(String::from));
+        self.all.push(Kind { letter, class: class(letter, &name, timed), name, team });
+        self.known.insert(key.into(), place);
         Some(place)
     }
 

@@ -39,6 +39,8 @@ pub struct Operation<'a> {
     pub node: Option<u32>,
     pub bytes: Option<u64>,
     pub handler: Option<u8>,
+    /// Of a barrier of a team: what the team is called.
+    pub team: Option<&'a str>,
     pub ns: Option<u64>,
 }
 
@@ -112,12 +114,20 @@ fn operation(text: &str) -> Result<Operation<'_>, Fault> {
             "node" => number(value).filter(|rank| *rank <= MAX_RANK).map(|rank| operation.node = Some(rank as u32)),
             "bytes" => number(value).map(|bytes| operation.bytes = Some(bytes)),
             "handler" => number(value).and_then(|n| u8::try_from(n).ok()).map(|n| operation.handler = Some(n)),
+            "team" => is_team(value).then(|| operation.team = Some(value)),
             "us" => decimal(value, 3).map(|ns| operation.ns = Some(ns)),
             _ => Some(()), // a newer library may say more
         };
         known.ok_or_else(fault)?;
     }
     Ok(operation)
+}
+
+/// Two numbers with a point between.
+fn is_team(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(maker, number)| !maker.is_empty() && !number.is_empty())
+        && text.len() <= 40
+        && text.bytes().all(|c| c.is_ascii_digit() || c == b'.')
 }
 
 fn head(text: &str) -> Option<Head<'_>> {
@@ -158,13 +168,26 @@ mod tests {
     #[test]
     fn lines_of_the_library_are_taken_apart() {
         let line = parse("3 1.000002500> (A) AMREQUEST_MEDIUM node=1 bytes=24 handler=201").unwrap();
-        let operation =
-            Operation { name: "AMREQUEST_MEDIUM", node: Some(1), bytes: Some(24), handler: Some(201), ns: None };
+        let operation = Operation {
+            name: "AMREQUEST_MEDIUM",
+            node: Some(1),
+            bytes: Some(24),
+            handler: Some(201),
+            team: None,
+            ns: None,
+        };
         assert_eq!(line, Line { rank: 3, when: 1_000_002_500, letter: 'A', what: What::Operation(operation) });
         // As older libraries write it, and with a place.
         let line = parse("0 0.000123> [a b (c).upc:77] (P) PUT_LOCAL node=0 bytes=8 us=0.25 new=x").unwrap();
-        let operation = Operation { name: "PUT_LOCAL", node: Some(0), bytes: Some(8), handler: None, ns: Some(250) };
+        let operation =
+            Operation { name: "PUT_LOCAL", node: Some(0), bytes: Some(8), handler: None, team: None, ns: Some(250) };
         assert_eq!((line.when, line.what), (123_000, What::Operation(operation)));
+        let line = parse("2 0.5> (B) BARRIER team=0.17 us=1").unwrap();
+        let operation = Operation { name: "BARRIER", team: Some("0.17"), ns: Some(1000), ..Operation::default() };
+        assert_eq!(line.what, What::Operation(operation));
+        for team in ["", "7", ".1", "1.", "1.<b>", "-1.2"] {
+            assert!(parse(&format!("2 0.5> (B) BARRIER team={team} us=1")).is_err(), "{team}");
+        }
         let line = parse("0 0.000000000> (U) trace node=0 nodes=4 clock=77 host=alpha").unwrap();
         assert_eq!(line.what, What::Head(Head { nodes: 4, clock: 77, host: "alpha" }));
         assert_eq!(parse("0 1.5> (U) trace is on").unwrap().what, What::Text("trace is on"));

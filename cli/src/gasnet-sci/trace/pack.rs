@@ -3,8 +3,8 @@
 //! Numbers are varints: seven bits a byte, the lowest first, the highest bit says that more follow. The bytes are, for each node, its events:
 //! shape, begin less that of the event before, then what the shape has: duration, peer, bytes, handler, and for the
 //! run of a handler its message (0: none; else the place among the sender's events, less that of the last message of that sender and 1, in
-//! zigzag, and 1). After the events of all nodes come the rounds of barriers: number of visits, and for each the node, how long after
-//! the node's last coming it came, and how long it stayed.
+//! zigzag, and 1). After the events of all nodes come the rounds of barriers: the team (0: all nodes; else its place among the teams, and 1), number
+//! of visits, and for each the node, how long after the node's coming to its round before it came, in zigzag, and how long it stayed.
 
 use super::Found;
 use super::kinds::Class;
@@ -28,6 +28,8 @@ pub struct Shape {
 pub struct Packed {
     pub bytes: Vec<u8>,
     pub shapes: Vec<Shape>,
+    /// Names of the teams of barriers.
+    pub teams: Vec<String>,
 }
 
 impl Packed {
@@ -76,7 +78,7 @@ pub fn pack(found: &Found) -> Packed {
             if shape.message {
                 let before = last.entry(event.peer).or_insert(-1i64);
                 let step = i64::from(*sent) - *before - 1;
-                packed.number(if *sent == NONE { 0 } else { (((step << 1) ^ (step >> 63)) as u64).wrapping_add(1) });
+                packed.number(if *sent == NONE { 0 } else { zigzag(step).wrapping_add(1) });
                 if *sent != NONE {
                     *before = i64::from(*sent);
                 }
@@ -84,16 +86,28 @@ pub fn pack(found: &Found) -> Packed {
         }
     }
     let mut came = vec![0; run.nodes.len()];
+    let mut teams = HashMap::new();
     for round in &found.rounds {
+        let team = round.team.as_ref().map_or(0, |team| {
+            *teams.entry(team).or_insert_with(|| {
+                packed.teams.push(team.clone());
+                packed.teams.len() as u64
+            })
+        });
+        packed.number(team);
         packed.number(round.visits.len() as u64);
         for visit in &round.visits {
             packed.number(visit.node as u64);
-            packed.number(visit.enter.saturating_sub(came[visit.node]));
+            packed.number(zigzag(visit.enter as i64 - came[visit.node]));
             packed.number(visit.exit.saturating_sub(visit.enter));
-            came[visit.node] = visit.enter.max(came[visit.node]);
+            came[visit.node] = visit.enter as i64;
         }
     }
     packed
+}
+
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
 }
 
 /// `bytes` in base 64.

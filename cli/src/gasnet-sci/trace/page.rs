@@ -9,6 +9,7 @@ use super::kinds::{Class, Kind};
 use super::pack::{self, Shape};
 use super::path::Piece;
 use super::{Found, clocks, statistics::Statistics};
+use gasnet_sci_place::paint;
 use gasnet_sci_place::shell::{self, escape};
 use serde::Serialize;
 use std::fmt::Write;
@@ -36,6 +37,8 @@ struct Index<'a> {
     kinds: Vec<&'a Kind>,
     shapes: Vec<Shape>,
     rounds: usize,
+    /// Names of the teams of barriers.
+    teams: &'a [String],
     path: &'a [Piece],
     notes: Vec<Note<'a>>,
     /// Classes in which a node spends time, with their names in words.
@@ -82,6 +85,7 @@ pub fn page(found: &Found) -> String {
         kinds: run.kinds.iter().collect(),
         shapes: packed.shapes.clone(),
         rounds: found.rounds.len(),
+        teams: &packed.teams,
         path: &found.path,
         notes,
         classes: Class::TIMED.map(|class| (class, class.name())).into(),
@@ -90,8 +94,8 @@ pub fn page(found: &Found) -> String {
     header(&mut body, found);
     // Writing to memory does not fail; in a script element only `<` could end the data early.
     let index = serde_json::to_string(&index).unwrap_or_default().replace('<', "\\u003c");
-    let mut table = Vec::new();
-    let _ = Statistics::of(run, &found.messages, &found.rounds, &found.path).write(&mut table);
+    let statistics = Statistics::of(run, &found.messages, &found.rounds, &found.path);
+    let table = paint::plain(|out| statistics.write(out)).unwrap_or_default();
     let _ = write!(
         body,
         "<main>{STAGE}<section><h2>Statistics of the whole run</h2><pre class=\"table\">{}</pre></section></main>\n\

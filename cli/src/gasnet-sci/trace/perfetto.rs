@@ -94,6 +94,9 @@ fn one(out: &mut impl Write, run: &Run, rank: u32, event: &Event) -> io::Result<
     if event.handler != 0 {
         args.push(format!("\"handler\":{}", event.handler));
     }
+    if let Some(team) = &run.kind(event).team {
+        args.push(format!("\"team\":\"{team}\""));
+    }
     if !args.is_empty() {
         write!(out, ",\"args\":{{{}}}", args.join(","))?;
     }

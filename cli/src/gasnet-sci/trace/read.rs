@@ -2,10 +2,14 @@
 
 use super::line::{self, Fault, Line, What};
 use super::run::{Event, HAS_BYTES, HAS_TIME, NONE, Node, Note, Run};
+use gasnet_sci_place::progress::Progress;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+
+/// Progress is told after so many bytes.
+const STEP: u64 = 1 << 20;
 
 /// So many lines that cannot be used are told one by one, over all files.
 const TOLD: u64 = 20;
@@ -18,17 +22,22 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads one file more. `tell` gets a line for each line that cannot be used.
+    /// Reads one file more. `progress` gets the bytes that were read, `tell` a line for each line that cannot be used.
     ///
     /// # Errors
     /// The file cannot be read. The message names it.
-    pub fn file(&mut self, path: &Path, tell: &mut dyn FnMut(String)) -> io::Result<()> {
+    pub fn file(&mut self, path: &Path, progress: &Progress, tell: &mut dyn FnMut(String)) -> io::Result<()> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut file = BufReader::with_capacity(1 << 18, File::open(path).map_err(named)?);
-        let (mut bytes, mut number) = (Vec::new(), 0u64);
+        let (mut bytes, mut number, mut read) = (Vec::new(), 0u64, 0);
         loop {
             bytes.clear();
-            if file.read_until(b'\n', &mut bytes).map_err(named)? == 0 {
+            let len = file.read_until(b'\n', &mut bytes).map_err(named)? as u64;
+            read += len;
+            if len == 0 || read > STEP {
+                progress.advance(std::mem::take(&mut read));
+            }
+            if len == 0 {
                 return Ok(());
             }
             number += 1;
@@ -53,7 +62,10 @@ impl Reader {
         match what {
             What::Operation(operation) => {
                 let timed = operation.ns.is_some();
-                let kind = self.run.kinds.place(letter, operation.name, timed).ok_or(Fault::NoOperation)?;
+                let kinds = &mut self.run.kinds;
+                let of_team = operation.team.and_then(|team| kinds.place(letter, operation.name, Some(team), timed));
+                let kind =
+                    of_team.or_else(|| kinds.place(letter, operation.name, None, timed)).ok_or(Fault::NoOperation)?;
                 // The line is written when the operation has ended.
                 let ns = operation.ns.unwrap_or(0);
                 node.events.push(Event {
@@ -119,7 +131,7 @@ mod tests {
         fs::write(&path, text).unwrap();
         let mut told = Vec::new();
         let mut reader = Reader::default();
-        reader.file(&path, &mut |line| told.push(line)).unwrap();
+        reader.file(&path, &Progress::none(), &mut |line| told.push(line)).unwrap();
         let run = reader.finish(&mut |line| told.push(line));
         fs::remove_file(path).unwrap();
         (run, told)
@@ -164,7 +176,7 @@ mod tests {
         assert_eq!((told.len() as u64, told.last().unwrap().as_str()), (TOLD + 1, "980 more lines could not be used"));
         assert!(
             Reader::default()
-                .file(Path::new("/nowhere/t"), &mut |_| ())
+                .file(Path::new("/nowhere/t"), &Progress::none(), &mut |_| ())
                 .unwrap_err()
                 .to_string()
                 .contains("/nowhere/t")

@@ -1,11 +1,13 @@
 //! Sums over a run: per node and kind what GASNET_STATSFILE counts too, and how each node spent its time.
 
 use super::barriers::Round;
-use super::kinds::{Class, Kind};
+use super::kinds::Class;
 use super::messages::Messages;
 use super::path::{By, Piece};
 use super::run::{Event, HAS_BYTES, HAS_TIME, Node, Run};
+use gasnet_sci_place::paint::HEAD;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// One kind of operation of one node.
@@ -60,10 +62,15 @@ pub struct Statistics {
     messages_without_arrival: u64,
     arrivals_without_message: u64,
     barriers: usize,
+    /// Barriers of teams, by team.
+    team_barriers: BTreeMap<String, usize>,
     path_messages: usize,
     path_barriers: usize,
     summaries: Vec<Summary>,
 }
+
+/// Teams whose barriers are listed.
+const MOST_TEAMS: usize = 8;
 
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
@@ -85,16 +92,20 @@ fn operations(run: &Run, node: &Node) -> Vec<Operation> {
         let sum = &mut sums[usize::from(event.kind)];
         *sum = (sum.0 + 1, sum.1.saturating_add(event.bytes), sum.2.saturating_add(event.ns), sum.3 | event.has);
     }
-    let operation = |(kind, (count, bytes, ns, has)): (&Kind, (u64, u64, u64, u8))| Operation {
-        letter: kind.letter,
-        name: kind.name.clone(),
+    // Barriers of all teams are one operation, as in GASNET_STATSFILE.
+    let mut by_name: BTreeMap<(char, &str), (u64, u64, u64, u8)> = BTreeMap::new();
+    for (kind, (count, bytes, ns, has)) in run.kinds.iter().zip(sums) {
+        let sum = by_name.entry((kind.letter, &kind.name)).or_default();
+        *sum = (sum.0 + count, sum.1.saturating_add(bytes), sum.2.saturating_add(ns), sum.3 | has);
+    }
+    let operation = |((letter, name), (count, bytes, ns, has)): ((char, &str), (u64, u64, u64, u8))| Operation {
+        letter,
+        name: name.into(),
         count,
         bytes: (has & HAS_BYTES != 0).then_some(bytes),
         us: (has & HAS_TIME != 0).then_some(us(ns)),
     };
-    let mut all: Vec<Operation> = run.kinds.iter().zip(sums).filter(|(_, sum)| sum.0 > 0).map(operation).collect();
-    all.sort_by(|a, b| (a.letter, &a.name).cmp(&(b.letter, &b.name)));
-    all
+    by_name.into_iter().filter(|(_, sum)| sum.0 > 0).map(operation).collect()
 }
 
 fn summary(run: &Run, place: usize, rounds: &[Round], path: &[Piece]) -> Summary {
@@ -134,7 +145,14 @@ impl Statistics {
             messages: messages.matched,
             messages_without_arrival: messages.lost,
             arrivals_without_message: messages.stray,
-            barriers: rounds.len(),
+            barriers: rounds.iter().filter(|round| round.team.is_none()).count(),
+            team_barriers: rounds.iter().filter_map(|round| round.team.clone()).fold(
+                BTreeMap::new(),
+                |mut sums, team| {
+                    *sums.entry(team).or_default() += 1;
+                    sums
+                },
+            ),
             path_messages: jumps(By::Message),
             path_barriers: jumps(By::Barrier),
             summaries: (0..run.nodes.len()).map(|place| summary(run, place, rounds, path)).collect(),
@@ -152,6 +170,14 @@ impl Statistics {
             "{}{of} nodes, {} events in {:.6} s; {} messages, {} barriers of all of them",
             self.traces, self.events, self.seconds, self.messages, self.barriers
         )?;
+        if !self.team_barriers.is_empty() {
+            let all: usize = self.team_barriers.values().sum();
+            let teams: Vec<String> =
+                self.team_barriers.iter().map(|(team, count)| format!("{team} ({count})")).collect();
+            let (shown, left) = teams.split_at(teams.len().min(MOST_TEAMS));
+            let more = if left.is_empty() { String::new() } else { format!(" and {} more", left.len()) };
+            writeln!(out, "{all} barriers of teams: {}{more}", shown.join(", "))?;
+        }
         if self.messages_without_arrival + self.arrivals_without_message > 0 {
             writeln!(
                 out,
@@ -165,7 +191,11 @@ impl Statistics {
             self.path_messages, self.path_barriers
         )?;
         self.write_times(out)?;
-        writeln!(out, "\n{:>5} {:<26} {:>10} {:>14} {:>16}", "node", "operation", "count", "bytes", "us")?;
+        writeln!(
+            out,
+            "\n{HEAD}{:>5} {:<26} {:>10} {:>14} {:>16}{HEAD:#}",
+            "node", "operation", "count", "bytes", "us"
+        )?;
         for summary in &self.summaries {
             for Operation { letter, name, count, bytes, us } in &summary.operations {
                 let bytes = bytes.map_or(String::new(), |bytes| bytes.to_string());
@@ -190,11 +220,11 @@ impl Statistics {
             out,
             "time in ms: computing is what is in no call; last: barriers to which the node came last, and what that cost others"
         )?;
-        write!(out, "{:>5} {:>9} {:>11} {:>11}", "node", "events", "from first", "computing")?;
+        write!(out, "{HEAD}{:>5} {:>9} {:>11} {:>11}", "node", "events", "from first", "computing")?;
         for class in &classes {
             write!(out, " {:>11}", class.short())?;
         }
-        writeln!(out, " {:>11} {:>7} {:>11}", "on path", "last", "others")?;
+        writeln!(out, " {:>11} {:>7} {:>11}{HEAD:#}", "on path", "last", "others")?;
         for summary in &self.summaries {
             let ms = summary.seconds * 1e3;
             write!(out, "{:>5} {:>9} {ms:>11.3} {:>11.3}", summary.node, summary.events, summary.computing_us / 1e3)?;

@@ -14,6 +14,7 @@ use super::jobs::Settings;
 use super::plan::{self, Job, Trip};
 use crate::results::{Bench, Host, VERSION};
 use curve::Curve;
+use gasnet_sci_place::progress::Progress;
 use peers::Place;
 use std::io;
 
@@ -52,15 +53,21 @@ pub fn run(settings: &Settings) -> io::Result<Bench> {
     let each = settings.rounds.div_ceil(passes);
     let settings = Settings { rounds: each, sections: "layers".into(), ..settings.clone() };
     let place = Place::new(&settings)?;
+    // A step for each layer's turn, and one for ours, whose jobs have no steps of their own here.
+    let progress = Progress::new(super::jobs::NAME, u64::from(passes) * (1 + place.programs().len() as u64));
     let mut curves: Vec<Curve> = LAYERS.iter().map(|(who, _)| Curve::new(who)).collect();
     let mut missing: Vec<(&str, String)> = Vec::new();
     for pass in 0..passes {
+        progress.say("layers of this library");
         own(&settings, &mut curves)?;
+        progress.advance(1);
         let mut others = place.programs();
         if pass % 2 == 1 {
             others.reverse(); // who comes behind whom changes
         }
         for (who, run) in others {
+            progress.say(who);
+            progress.advance(1);
             if missing.iter().any(|(other, _)| *other == who) {
                 continue;
             }

@@ -11,6 +11,7 @@ use gasnet_sci::base::config::Config;
 use gasnet_sci::deck::LINE_MOST;
 use gasnet_sci::os::topology::Topology as Cpus;
 use gasnet_sci::sci::model::{Parameters, Route, Timing, Topology, fields_of_file};
+use gasnet_sci_place::progress::Progress;
 use std::io;
 
 const PIO: [usize; 10] = [16, 32, 64, 256, 1 << 10, 2 << 10, 16 << 10, 32 << 10, 128 << 10, 1 << 20];
@@ -43,9 +44,6 @@ pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result
     let who: &'static str = format!("timed {profile}").leak();
     let scale = f64::from(config.timing.scale);
     let mut run = Run { who, hardware: timing.hardware, scale, rounds: rounds.into(), rows: Vec::new() };
-    if sections.contains(&"sci") {
-        run.raw([cpus[0], cpus[1]])?;
-    }
     let settings = jobs::Settings {
         rounds,
         quick: false,
@@ -53,7 +51,18 @@ pub fn run(profile: &str, options: &ArgMatches, sections: &[&str]) -> io::Result
         hosts: hosts::Hosts::of(options)?,
         sections: sections.join(","),
         most: 2,
+        progress: Progress::none(),
     };
+    // The adapter alone counts as much as all jobs, roughly.
+    let measures = plan::measures(Job::Timed, &|section| sections.contains(&section)).len();
+    let [job_steps, raw] = [(measures, measures > 0), (1, sections.contains(&"sci"))]
+        .map(|(many, any)| if any { settings.steps(Job::Timed, many.max(measures)) } else { 0 });
+    let settings = jobs::Settings { progress: Progress::new(jobs::NAME, job_steps + raw), ..settings };
+    if raw > 0 {
+        settings.progress.say("the adapter alone");
+        run.raw([cpus[0], cpus[1]])?;
+        settings.progress.reach(raw);
+    }
     run.jobs(&settings, sections, &config)?;
     run.rows.extend(documents::points(profile, sections).iter().map(documents::Point::row));
     let host = Host::look(cpus.len());

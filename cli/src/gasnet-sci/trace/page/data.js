@@ -65,11 +65,15 @@ const Data = (function () {
   const enter = new Float64Array(index.rounds * nodes).fill(-1);
   const exit = new Float64Array(index.rounds * nodes).fill(-1);
   const lastNode = new Int32Array(index.rounds);
+  const team = new Array(index.rounds).fill(null); // its name; null: all nodes
   const came = new Float64Array(nodes);
   for (let round = 0; round < index.rounds; round++) {
+    const of = number();
+    if (of > 0) team[round] = index.teams[of - 1];
     for (let visits = number(), latest = -1; visits > 0; visits--) {
       const node = number();
-      came[node] += number();
+      const step = number();
+      came[node] += step % 2 ? -(step + 1) / 2 : step / 2;
       enter[round * nodes + node] = came[node];
       exit[round * nodes + node] = came[node] + number();
       if (came[node] > latest) {
@@ -133,7 +137,7 @@ const Data = (function () {
   const after = (node, time) => search(first[node], first[node + 1], (event) => begin[event] > time);
 
   return {
-    ...index, count, begin, ns, bytes, kind, peer, handler, origin, arrival, first, place, all, classOf, enter, exit, lastNode, latest, cost, blocks, arrows,
+    ...index, count, begin, ns, bytes, kind, peer, handler, origin, arrival, first, place, all, classOf, enter, exit, team, lastNode, latest, cost, blocks, arrows,
     BLOCK, timed: classes.length, search, nodeOf, since, after,
   };
 })();

@@ -221,8 +221,14 @@ const Draw = (function () {
     return { count, step };
   }
 
-  // A line where the last node came to a barrier, as far as there is room between two of them.
+  // A line where the last node came to a barrier, as far as there is room between two of them. That of a team goes through its members'
+  // rows, with the team's name above the first.
   function barriers() {
+    const [top, bottom] = View.visible();
+    let named = -Infinity;
+    context.fillStyle = colours.barrier;
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "alphabetic";
     const end = Data.latest.length;
     let from = Data.search(0, end, (round) => Data.latest[round] >= View.from);
     let drawn = -Infinity;
@@ -238,8 +244,20 @@ const Draw = (function () {
         continue;
       }
       drawn = x;
-      context.moveTo(x, View.TOP);
-      context.lineTo(x, View.height);
+      if (Data.team[from] === null) {
+        context.moveTo(x, View.TOP);
+        context.lineTo(x, View.height);
+        continue;
+      }
+      const text = "team " + Data.team[from];
+      for (let node = top; node < bottom; node++) {
+        if (Data.enter[from * Data.nodes.length + node] < 0) continue;
+        context.moveTo(x, Math.max(View.TOP, View.y(node)));
+        context.lineTo(x, View.y(node) + View.row);
+        if (x < named) continue;
+        context.fillText(text, x + 3, Math.max(View.TOP, View.y(node)) + 10);
+        named = x + context.measureText(text).width + 8;
+      }
     }
     context.stroke();
   }
@@ -263,7 +281,7 @@ const Draw = (function () {
         context.beginPath();
         context.rect(x, View.y(node), width - 3, View.row);
         context.clip();
-        context.fillText(Data.kinds[kind[event]].name, x + 4, middle(node) + 2);
+        context.fillText(Tell.kindName(Data.kinds[kind[event]]), x + 4, middle(node) + 2);
         context.restore();
       }
     }

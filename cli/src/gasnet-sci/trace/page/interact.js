@@ -126,7 +126,7 @@
     tip.hidden = event < 0;
     if (event < 0) return;
     tip.replaceChildren();
-    line(tip, "b", kinds[kind[event]].name);
+    line(tip, "b", Tell.kindName(kinds[kind[event]]));
     line(tip, "div", Tell.name(node) + " at " + Draw.shown(begin[event], Math.max(View.to - View.from, 100)) + (ns[event] > 0 ? ", for " + Tell.time(ns[event]) : ""));
     const parts = [];
     if (Data.peer[event] >= 0) parts.push("with node " + Data.peer[event]);
@@ -164,13 +164,13 @@
       const table = line(line(answer, "div", ""), "table", "");
       table.parentNode.className = "scroll";
       const head = line(line(table, "thead", ""), "tr", "");
-      ["before barrier " + (round + 1), Tell.name(node), "others (median)", "more"].forEach((text, at) => (line(head, "th", text).className = at > 0 ? "n" : ""));
+      ["before " + Tell.barrierName(round), Tell.name(node), "others (median)", "more"].forEach((text, at) => (line(head, "th", text).className = at > 0 ? "n" : ""));
       const rows = line(table, "tbody", "");
       for (const [, text, own, theirs] of found.rows) {
         if (own > 0 || theirs > 0) cells(line(rows, "tr", ""), [text, Tell.time(own), Tell.time(theirs), Tell.time(own - theirs)]);
       }
     } else if (Data.rounds > 0) {
-      line(answer, "p", "This node was not at barrier " + (round + 1) + ".");
+      line(answer, "p", "This node was not at " + Tell.barrierName(round) + ".");
     }
     line(answer, "p", Tell.record(node));
   }
@@ -197,7 +197,7 @@
         counts.set(kind, [before[0] + count, before[1] + bytes]);
       }
     });
-    const all = [...counts].sort((a, b) => b[1][0] - a[1][0]).map(([kind, [count, bytes]]) => kinds[kind].name + " " + count + (bytes > 0 ? " (" + Tell.size(bytes) + ")" : ""));
+    const all = [...counts].sort((a, b) => b[1][0] - a[1][0]).map(([kind, [count, bytes]]) => Tell.kindName(kinds[kind]) + " " + count + (bytes > 0 ? " (" + Tell.size(bytes) + ")" : ""));
     const notes = Data.notes.filter((note) => note.at >= from && note.at <= to).slice(0, 200);
     byId("span-more").replaceChildren();
     line(byId("span-more"), "p", "Operations that began in it: " + (all.join(", ") || "none") + ".");
@@ -252,7 +252,7 @@
   for (const id of ["barrier", "barrier-before", "barrier-after"]) byId(id).disabled = Data.rounds === 0;
   const worst = Tell.worst(5);
   if (worst.length > 0) byId("worst").append("those that cost most: ");
-  for (const round of worst) line(byId("worst"), "button", round + 1 + ": " + Tell.name(Data.lastNode[round])).onclick = () => ask(round, Data.lastNode[round]);
+  for (const round of worst) line(byId("worst"), "button", round + 1 + (Data.team[round] === null ? "" : " (team " + Data.team[round] + ")") + ": " + Tell.name(Data.lastNode[round])).onclick = () => ask(round, Data.lastNode[round]);
 
   const occurs = ([name]) => kinds.some((kind) => kind.class === name);
   const legend = [["computing", "computing"], ...Data.classes.filter(occurs), ["send", "messages sent"], ["handler", "handlers"], ["path", "critical path"]];

@@ -1,7 +1,7 @@
 "use strict";
 // Answers in words: why a node was late at a barrier. It compares what the node did since the barrier before with what the others did.
 const Tell = (function () {
-  const { nodes, enter, exit, latest, lastNode, cost, rounds, timed, classes } = Data;
+  const { nodes, team, enter, exit, latest, lastNode, cost, rounds, timed, classes } = Data;
   const MOST_OTHERS = 64; // nodes that one is compared with; of more, evenly chosen ones
   const name = (node) => "node " + nodes[node].rank;
 
@@ -18,6 +18,10 @@ const Tell = (function () {
   }
   const percent = (part, whole) => (whole > 0 ? Math.round((100 * part) / whole) : 0) + " %";
   const many = (count, what) => count + " " + what + (count === 1 ? "" : "s");
+
+  // What a barrier is called, and a kind of call.
+  const barrierName = (round) => "barrier " + (round + 1) + (team[round] === null ? "" : " of team " + team[round]);
+  const kindName = (kind) => kind.name + (kind.team === undefined ? "" : " of team " + kind.team);
 
   // The visit of a node to a round, and the time before it, since the barrier before or since the node began.
   function stretch(round, node) {
@@ -68,7 +72,7 @@ const Tell = (function () {
     const from = ended ? endedBy(...ended) : "";
     switch (why.key) {
       case "begun":
-        return "it left barrier " + (own.before + 1) + " " + time(why.most) + " later than the others.";
+        return "it left " + barrierName(own.before) + " " + time(why.most) + " later than the others.";
       case "computing":
         return "it computed " + time(why.most) + " longer between its calls than the others did.";
       case "messages":
@@ -90,7 +94,7 @@ const Tell = (function () {
   function sentences(found) {
     const { own, sums, second, first, round, node, isLast } = found;
     const said = [];
-    const barrier = "barrier " + (round + 1);
+    const barrier = barrierName(round);
     const Name = name(node).replace("n", "N");
     if (isLast && second) {
       said.push(Name + " came last to " + barrier + ": " + time(own.came - second.came) + " after " + name(second.node) + ", the last but one, and " + time(own.came - first.came) + " after " + name(first.node) + ", the first. The others waited " + time(cost[round]) + " for it, all together.");
@@ -98,7 +102,7 @@ const Tell = (function () {
       said.push(Name + " was not last at " + barrier + ": " + name(lastNode[round]) + " came " + time(latest[round] - own.came) + " later. " + Name + " was in the barrier for " + time(own.went - own.came) + ".");
     }
     const span = own.came - own.from;
-    said.push((own.before >= 0 ? "Since it left barrier " + (own.before + 1) : "Since its first event") + ", " + time(span) + " had passed; of these it spent " + spent(sums, span) + ".");
+    said.push((own.before >= 0 ? "Since it left " + barrierName(own.before) : "Since its first event") + ", " + time(span) + " had passed; of these it spent " + spent(sums, span) + ".");
     const why = isLast && second ? reason(found) : null;
     if (why) said.push("It was late because " + because(found, why));
     return said;
@@ -115,7 +119,7 @@ const Tell = (function () {
   function record(node) {
     let [times, sum] = [0, 0];
     for (let round = 0; round < rounds; round++) if (lastNode[round] === node) (times++, (sum += cost[round]));
-    if (rounds === 0) return "No barrier of all nodes was found in these traces.";
+    if (rounds === 0) return "No barrier was found in these traces.";
     return "In the whole run " + name(node) + " came last to " + times + " of " + many(rounds, "barrier") + ", which cost the others " + time(sum) + ".";
   }
 
@@ -124,5 +128,5 @@ const Tell = (function () {
     return Array.from(cost, (_, round) => round).sort((a, b) => cost[b] - cost[a]).slice(0, most);
   }
 
-  return { compare, sentences, reason, record, worst, time, size, percent, name };
+  return { barrierName, kindName, compare, sentences, reason, record, worst, time, size, percent, name };
 })();
