@@ -14,6 +14,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
+use crate::calm;
 use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
@@ -144,8 +145,8 @@ impl LocalInterrupt {
             // Ordering: Acquire; who sees the bit of a removed interrupt sees that it is gone.
             let seen = cell.count.load(Ordering::Acquire);
             let is_over = seen & !GONE != 0 || self.is_gone.load(Ordering::Acquire);
-            let slept =
-                if is_over { Ok(()) } else { futex::wait(&cell.count, futex::Flags::empty(), seen, left.as_ref()) };
+            let sleep = || futex::wait(&cell.count, futex::Flags::empty(), seen, left.as_ref());
+            let slept = if is_over { Ok(()) } else { calm::open(sleep) };
             cell.sleepers.fetch_sub(1, Ordering::Relaxed);
             match slept {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
@@ -444,6 +445,11 @@ pub fn disconnect(handle: Handle) -> Result {
 /// lets it in: that they do is seen by the page, which is the same.
 #[cold]
 fn trigger_or_find_another(handle: Handle) -> Result<bool> {
+    let _calm = calm::enter()?;
+    calm::with_lock(|| find_another(handle))
+}
+
+fn find_another(handle: Handle) -> Result<bool> {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;
     let (tie, &(node, adapter, number, page_file)) = match &interrupt.way {
         Way::Near { tie, from, .. } => (tie, from),

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::calm;
 use crate::card::{self, Card, now, wait_until};
 use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
@@ -126,6 +127,11 @@ impl Shadow {
         Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
     }
 
+    /// The state. Who has it may wait for a peer.
+    fn state(&self) -> MutexGuard<'_, State> {
+        calm::lock(&self.state, |state| Some(state.lock())).unwrap_or_else(|| self.state.lock())
+    }
+
     /// From now on the thread looks at it.
     fn publish(shadow: Shadow) -> Result<Arc<Shadow>> {
         let shadow = Arc::new(shadow);
@@ -143,17 +149,17 @@ impl Shadow {
     pub fn shown(&self, map: &Mapping, offset: usize) {
         let pages = offset / page()..(offset + map.length).div_ceil(page());
         let is_watched = pages.len() * page() > SMALL && dirty::watch(map.base, pages.len() * page());
-        self.state.lock().views.push(View { base: map.base as usize, pages, is_watched });
+        self.state().views.push(View { base: map.base as usize, pages, is_watched });
     }
 
     /// The map at this place will go.
     pub fn hidden(&self, map: &Mapping) {
-        self.state.lock().views.retain(|view| view.base != map.base as usize);
+        self.state().views.retain(|view| view.base != map.base as usize);
     }
 
     /// From now on stores go to this connection, too, unless another one to its host has them. What was stored until now goes to the others first.
     pub fn add_line(&self, line: &Arc<Line>) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
             targets.add_line(line, &state.twin);
@@ -162,7 +168,7 @@ impl Shadow {
 
     /// The same with the memory of this host.
     pub fn add_near(&self, mapping: Mapping) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
             targets.add_near(mapping, &state.twin);
@@ -246,7 +252,7 @@ impl Shadow {
         let Some(targets) = &self.targets else { return Ok(()) };
         let (first, end) = (at / WORD, (at + size).div_ceil(WORD));
         let mut there = vec![0_u64; MOST];
-        let mut state = self.state.lock();
+        let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
         for first in (first..end).step_by(there.len()) {
@@ -276,7 +282,7 @@ impl Shadow {
             let mut bytes = vec![0_u8; part];
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
-            let mut state = self.state.lock();
+            let mut state = self.state();
             let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
             // SAFETY: the twin has the segment's size.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), twin, part) };
@@ -292,13 +298,14 @@ impl Shadow {
                 wait_until(left.last);
                 self.deliver(now());
                 ready = left.last;
+                calm::open(|| ());
             }
         }
     }
 
     /// In timing mode, what has arrived at `now` is there.
     fn deliver(&self, now: f64) {
-        if let Some(timed) = &mut self.state.lock().timed {
+        if let Some(timed) = &mut self.state().timed {
             timed.deliver(now);
         }
     }
@@ -315,11 +322,11 @@ impl Shadow {
             return fetched;
         }
         flush(Until::Acknowledged);
-        let peer = self.state.lock().timed.as_ref().map(|timed| timed.peer.clone());
+        let peer = self.state().timed.as_ref().map(|timed| timed.peer.clone());
         let (Some(peer), Some(card)) = (peer, card::get()) else { return Err(Error::TransferFailed) };
         // SAFETY: the caller's.
         unsafe { Timed::read(&peer, card, now(), at, to, size) };
-        self.fetch(&mut self.state.lock(), at / page()..(at + size).div_ceil(page()));
+        self.fetch(&mut self.state(), at / page()..(at + size).div_ceil(page()));
         Ok(())
     }
 }
@@ -332,14 +339,18 @@ fn all() -> Vec<Arc<Shadow>> {
 /// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
 #[cold]
 pub fn flush(until: Until) -> bool {
-    if is_on() { send_all(all().into_iter(), until) } else { true }
+    if !is_on() {
+        return true;
+    }
+    let Ok(_calm) = calm::enter() else { return false };
+    calm::with_lock(|| send_all(all().into_iter(), until))
 }
 
 fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
     let (ready, shadows): (f64, Vec<_>) = (if card::get().is_some() { now() } else { 0.0 }, shadows.collect());
     let mut arrived = 0.0_f64;
     for shadow in &shadows {
-        let mut state = shadow.state.lock();
+        let mut state = shadow.state();
         shadow.send(&mut state, ready);
         arrived = arrived.max(state.timed.as_ref().map_or(0.0, Timed::last));
     }
@@ -365,16 +376,21 @@ fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
 fn fetch_near() -> bool {
     let mut is_new = false;
     for shadow in all() {
-        is_new |= shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+        is_new |= shadow.fetch(&mut shadow.state(), shadow.pages());
     }
     is_new
 }
 
 /// Maps show what peers have stored until now.
 pub fn fetch() {
+    let Ok(_calm) = calm::enter() else { return };
+    calm::with_lock(fetch_all);
+}
+
+fn fetch_all() {
     fetch_near();
     for shadow in all().into_iter().filter(|shadow| shadow.targets.is_some()) {
-        let views: Vec<Pages> = shadow.state.lock().views.iter().map(|view| view.pages.clone()).collect();
+        let views: Vec<Pages> = shadow.state().views.iter().map(|view| view.pages.clone()).collect();
         for pages in views {
             // A peer that has gone has nothing new.
             let _ = shadow.fetch_far(pages.start * page(), pages.len() * page());
