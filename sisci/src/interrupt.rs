@@ -67,7 +67,7 @@ impl Cell {
             self.count.fetch_or(1, Ordering::Release);
         } else {
             // Not above what a counter can hold: the bit of a removed interrupt stays what it is.
-            let more = |count: u32| ((count & !GONE) < GONE - 1).then_some(count + 1);
+            let more = |count: u32| ((count & !GONE) < GONE - 1).then(|| count + 1);
             let _ = self.count.fetch_update(Ordering::Release, Ordering::Relaxed, more);
         }
         // Ordering: SeqCst, against that of `wait`: either this thread sees the sleeper, or the sleeper sees the count.

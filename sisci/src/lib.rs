@@ -30,6 +30,8 @@ mod event;
 mod far;
 mod fault;
 mod flow;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod handle;
 mod hosts;
 mod interrupt;

@@ -36,6 +36,14 @@ const SMALL: usize = 32 << 10;
 /// Between two looks of the thread.
 const NAP: Duration = Duration::from_micros(500);
 
+/// The test build: what a program loads of a far map is never what it stored there, nor what the peer has.
+const ODD: bool = cfg!(feature = "odd");
+
+/// A word that the test build shows instead of `value`.
+fn poison(value: u64) -> u64 {
+    value ^ 0xa596_c35a_69f0_0f5a
+}
+
 /// The shadow of a peer's segment.
 pub struct Shadow {
     /// What the program maps.
@@ -123,7 +131,12 @@ impl Shadow {
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
         let memory = Memory::new(size)?;
         let own = memory.map(0, memory.length, ptr::null_mut(), false)?;
-        let twin = zeros(memory.length / WORD)?;
+        let mut twin = zeros(memory.length / WORD)?;
+        if ODD {
+            twin.fill(poison(0));
+            // SAFETY: both have so many bytes; nobody else has the map yet.
+            unsafe { ptr::copy_nonoverlapping(twin.as_ptr().cast(), own.base, memory.length) };
+        }
         Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
     }
 
@@ -192,8 +205,14 @@ impl Shadow {
                 // Ordering: stores of the program are found in any order between two flushes.
                 let value = word(&self.own, first + k).load(Ordering::Relaxed);
                 if value != *twin {
-                    words.push((first + k, value, value ^ *twin));
+                    words.push((first + k, value, if ODD { u64::MAX } else { value ^ *twin }));
                     *twin = value;
+                    let own = word(&self.own, first + k);
+                    let wrong = poison(value);
+                    // Ordering: one thread's own stores; a later one of the program stays.
+                    if ODD && own.compare_exchange(value, wrong, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                        *twin = wrong;
+                    }
                 }
             }
         }
@@ -215,6 +234,9 @@ impl Shadow {
 
     /// Shows these bytes, which stand in the peer's memory from the word `first` on, but where the program has stored something. Whether any was new.
     fn merge(&self, twin: &mut [u64], first: usize, there: impl Fn(usize) -> u64) -> bool {
+        if ODD {
+            return false;
+        }
         let mut is_new = false;
         for (k, twin) in twin.iter_mut().enumerate() {
             let there = there(k);
@@ -283,11 +305,13 @@ impl Shadow {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
+            let wrong = vec![poison(0) as u8; if ODD { part } else { 0 }];
+            let shown = if ODD { wrong.as_ptr() } else { bytes.as_ptr() };
             let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
             // SAFETY: the twin has the segment's size.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), twin, part) };
+            unsafe { ptr::copy_nonoverlapping(shown, twin, part) };
             // SAFETY: the shadow has it as well.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.own.base.wrapping_add(place), part) };
+            unsafe { ptr::copy_nonoverlapping(shown, self.own.base.wrapping_add(place), part) };
             done += part;
             if let Some(targets) = &self.targets {
                 targets.bytes(place, &bytes);

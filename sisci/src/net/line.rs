@@ -448,7 +448,7 @@ pub fn left(aim: Aim, until: Instant) -> bool {
 }
 
 /// A connection, and the owner's end of it.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
     let (socket, owner) = std::os::unix::net::UnixStream::pair().unwrap();
     let place = Place { host: "owner".to_owned(), port: 1 };

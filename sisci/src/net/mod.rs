@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 use rustix::net::sockopt;
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub use line::with_owner;
 pub use line::{End, Line, News, order};
 use say::{Answer, Request, Want};
