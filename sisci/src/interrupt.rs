@@ -1,7 +1,7 @@
 //! Interrupts: a number of a node that peers trigger and somebody there waits for, or is called for.
 //!
 //! A *page* of shared memory holds cells of 64 bytes. Each interrupt has one; interrupts with one number (SHARED_INT) share a page, and a trigger
-//! goes to all cells that are taken. A cell is a word that counts triggers, and one that counts who sleeps.
+//! goes to all cells that are taken. A cell counts triggers, and who sleeps.
 #![allow(unsafe_code)] // Words in memory that processes share.
 
 use std::ptr;
@@ -14,8 +14,6 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-use crate::calm;
-use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host, Tie};
@@ -23,14 +21,14 @@ use crate::error::{Error, Result};
 use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{Mapping, Memory, page};
-use crate::name::PAUSE;
-use crate::name::{Deadline, Name, What, deadline, rest};
+use crate::name::{Deadline, Name, PAUSE, What, deadline, rest};
 use crate::net::say::Say;
 use crate::net::{self, Line};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
+use crate::{calm, card};
 
 /// Cells of a page; the first is its head.
 const CELLS: usize = 64;
@@ -445,11 +443,6 @@ pub fn disconnect(handle: Handle) -> Result {
 /// lets it in: that they do is seen by the page, which is the same.
 #[cold]
 fn trigger_or_find_another(handle: Handle) -> Result<bool> {
-    let _calm = calm::enter()?;
-    calm::with_lock(|| find_another(handle))
-}
-
-fn find_another(handle: Handle) -> Result<bool> {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;
     let (tie, &(node, adapter, number, page_file)) = match &interrupt.way {
         Way::Near { tie, from, .. } => (tie, from),
@@ -495,7 +488,8 @@ pub fn trigger(handle: Handle) -> Result {
     if far::is_on() {
         far::flush(Until::Arrived);
     }
-    if slot.broken.load(Ordering::Acquire) && trigger_or_find_another(handle)? {
+    let slowly = || calm::enter().and_then(|_calm| calm::with_lock(|| trigger_or_find_another(handle)));
+    if slot.broken.load(Ordering::Acquire) && slowly()? {
         return Ok(());
     }
     // SAFETY: mapped until the program disconnects, which it must not do at the same time.
