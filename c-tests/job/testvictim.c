@@ -6,6 +6,7 @@
  *   before   not yet in gasnet_init            inited    between gasnet_init and gasnet_attach
  *   attach   all but the last node are in gasnet_attach and wait for it
  *   flood    all nodes send requests with replies to all, and put and get, without a pause
+ *   put      every other node puts a mebibyte to the next one, again and again, and that one polls
  *   barrier  all but the last node wait for it in a barrier; it computes
  *   exit     all but the last node have called gasnet_exit; it computes for a part of a second, then leaves as well
  *
@@ -16,7 +17,7 @@
 #include <signal.h>
 
 enum { H_ASK = 200, H_ANSWER, H_FILL };
-enum { BYTES = 8192 };
+enum { BYTES = 8192, LARGE = 1 << 20 };
 
 static double until;
 
@@ -69,17 +70,28 @@ static void flood(const gasnet_seginfo_t *segments) {
   }
 }
 
+static void put(const gasnet_seginfo_t *segments) {
+  static char bytes[LARGE];
+  gasnet_node_t me = gasnet_mynode(), to = (gasnet_node_t)((me + 1) % gasnet_nodes());
+  while (test_now() < until) {
+    if (me % 2 == 0)
+      gasnet_put_bulk(to, segments[to].addr, bytes, LARGE);
+    else
+      GASNET_SAFE(gasnet_AMPoll());
+  }
+}
+
 int main(int argc, char **argv) {
   const char *phase = argc > 1 ? argv[1] : "";
   gasnet_handlerentry_t table[] = {{H_ASK, (void (*)())ask}, {H_ANSWER, (void (*)())answer}, {H_FILL, (void (*)())fill}};
-  static const char *const phases[] = {"before", "inited", "attach", "flood", "barrier", "exit"};
+  static const char *const phases[] = {"before", "inited", "attach", "flood", "put", "barrier", "exit"};
   static gasnet_seginfo_t segments[256];
   uintptr_t size;
   int last, known = 0;
   size_t i;
   for (i = 0; i < sizeof phases / sizeof *phases; i++) known |= strcmp(phase, phases[i]) == 0;
   if (!known) {
-    fprintf(stderr, "testvictim: PHASE [SECONDS]; before, inited, attach, flood, barrier or exit\n");
+    fprintf(stderr, "testvictim: PHASE [SECONDS]; before, inited, attach, flood, put, barrier or exit\n");
     return 2;
   }
   until = test_now() + (argc > 2 ? atof(argv[2]) : 60);
@@ -91,7 +103,7 @@ int main(int argc, char **argv) {
   last = gasnet_mynode() == gasnet_nodes() - 1;
   if (strcmp(phase, "inited") == 0 || strcmp(phase, "attach") == 0) arrived(phase);
   if (strcmp(phase, "inited") == 0 || (strcmp(phase, "attach") == 0 && last)) wait_asleep();
-  size = (gasnet_nodes() * BYTES + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
+  size = ((strcmp(phase, "put") == 0 ? LARGE : gasnet_nodes() * BYTES) + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
   GASNET_SAFE(gasnet_attach(table, 3, size, 0));
   if (gasnet_nodes() > sizeof segments / sizeof *segments) gasnet_exit(2);
   GASNET_SAFE(gasnet_getSegmentInfo(segments, (int)gasnet_nodes()));
@@ -103,8 +115,9 @@ int main(int argc, char **argv) {
     if (last) compute(test_now() + 0.4);
     gasnet_exit(0);
   }
-  if (strcmp(phase, "flood") == 0 || strcmp(phase, "barrier") == 0) arrived(phase);
+  if (strcmp(phase, "flood") == 0 || strcmp(phase, "put") == 0 || strcmp(phase, "barrier") == 0) arrived(phase);
   if (strcmp(phase, "flood") == 0) flood(segments);
+  if (strcmp(phase, "put") == 0) put(segments);
   if (strcmp(phase, "barrier") == 0 && last) compute(until);
   test_barrier();
   gasnet_exit(3);

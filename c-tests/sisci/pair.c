@@ -350,11 +350,57 @@ static void events_peer(sci_desc_t sd) {
   EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
 }
 
+/* A flag that its receiver clears is set again to the same value: every copy arrives, also of bytes that were the same at the last one. */
+static void again_owner(sci_desc_t sd) {
+  sci_local_segment_t s = offered(sd, 40, 8192, 0);
+  sci_map_t map;
+  volatile unsigned long long *p = (volatile unsigned long long *)SCIMapLocalSegment(s, &map, 0, 0, NULL, 0, &e);
+  int i;
+  for (i = 0; i < 400; i++) {
+    while (p[512] != 7) sched_yield();
+    p[512] = 0;
+    atomic_store(words + 3, i + 1);
+  }
+  meet(words, 2);
+  EXPECT(OK, SCIUnmapSegment(map, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(s, 0, &e));
+}
+
+static void again_peer(sci_desc_t sd) {
+  sci_local_segment_t s = offered(sd, 41, 4096, 0);
+  sci_remote_segment_t r = connected(sd, 4, 40, 0);
+  sci_map_t mine, theirs;
+  sci_block_transfer_t block;
+  unsigned long long seven = 7;
+  volatile unsigned long long *from = (volatile unsigned long long *)SCIMapLocalSegment(s, &mine, 0, 0, NULL, 0, &e);
+  char *to = (char *)SCIMapRemoteSegment(r, &theirs, 0, 0, NULL, 0, &e);
+  int i;
+  from[0] = seven;
+  for (i = 0; i < 400; i++) {
+    switch (i % 4) {
+      case 0: EXPECT(OK, SCIMemCpy(NULL, &seven, theirs, 4096, 8, 0, &e)); break;
+      case 1: EXPECT(OK, SCIMemWrite(&seven, to + 4096, 8, 0, &e)); break;
+      case 2: EXPECT(OK, SCITransferBlock(mine, 0, theirs, 4096, 8, 0, &e)); break;
+      default:
+        EXPECT(OK, SCITransferBlockAsync(mine, 0, theirs, 4096, 8, &block, NULL, NULL, 0, &e));
+        EXPECT(OK, SCIWaitForBlockTransfer(block, SCI_INFINITE_TIMEOUT, 0, &e));
+    }
+    SCIFlush(NULL, 0);
+    while (atomic_load(words + 3) != i + 1) sched_yield();
+  }
+  EXPECT(OK, SCIUnmapSegment(theirs, 0, &e));
+  EXPECT(OK, SCIUnmapSegment(mine, 0, &e));
+  EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(s, 0, &e));
+  meet(words, 2);
+}
+
 static void owner(void *arg) {
   sci_desc_t sd = opened();
   (void)arg;
   ping_owner(sd);
   dma_owner(sd);
+  again_owner(sd);
   events_owner(sd);
   interrupts_owner(sd);
 }
@@ -364,6 +410,7 @@ static void peer(void *arg) {
   (void)arg;
   ping_peer(sd);
   dma_peer(sd);
+  again_peer(sd);
   events_peer(sd);
   interrupts_peer(sd);
 }

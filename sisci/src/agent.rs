@@ -248,19 +248,44 @@ impl Watch for Agent {
     }
 }
 
+/// An agent, and the other ends of its connections.
+#[cfg(any(test, fuzzing))]
+fn agent() -> (Agent, OwnedFd, OwnedFd) {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+    let ((near, owner), (socket, caller)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
+    let (ticket, out, shall_leave) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
+    (Agent { near, socket, ticket, out, shall_leave }, owner, caller)
+}
+
+/// Does what these bytes say with a segment, or with a page of interrupts, which stays mapped. For `fuzzing`.
+#[cfg(any(test, fuzzing))]
+pub fn obey_all(memory: Mapping, is_page: bool, mut stream: &[u8]) {
+    let (agent, _owner, caller) = agent();
+    let target = if is_page { Target::Page(memory) } else { Target::Memory(memory) };
+    let (mut inbox, mut answers) = (Inbox::default(), vec![0; 2 * MOST]);
+    'all: while !stream.is_empty() {
+        let room = inbox.room();
+        let (part, rest) = stream.split_at(room.len().min(stream.len()));
+        room[..part.len()].copy_from_slice(part);
+        inbox.came(part.len());
+        stream = rest;
+        loop {
+            let Ok(next) = inbox.next::<Say>() else { break 'all };
+            let Some((say, body)) = next else { break };
+            if agent.obey(&target, say, inbox.body(body)).is_err() {
+                break 'all;
+            }
+            let _ = recv(&caller, &mut answers[..], RecvFlags::DONTWAIT);
+        }
+    }
+    std::mem::forget(target);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::page;
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-
-    /// An agent, and the other ends of its connections.
-    fn agent() -> (Agent, OwnedFd, OwnedFd) {
-        let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-        let ((near, owner), (socket, caller)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
-        let (ticket, out, shall_leave) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
-        (Agent { near, socket, ticket, out, shall_leave }, owner, caller)
-    }
 
     fn mapping() -> Mapping {
         let memory = Memory::new(page()).unwrap();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::calm;
 use crate::config::Config;
 use crate::model::{Issuer, Left, Packet, Parameters, Route};
 
@@ -67,7 +68,7 @@ pub fn wait_while(end: f64, goes_on: impl Fn() -> bool) -> bool {
             return false;
         }
         if rest > 2.0 * LATE {
-            std::thread::sleep(Duration::from_nanos((rest - LATE).min(1e6) as u64));
+            calm::open(|| std::thread::sleep(Duration::from_nanos((rest - LATE).min(1e6) as u64)));
         } else if rest > SHORT {
             std::thread::yield_now();
         } else {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::calm;
 use crate::card;
 use crate::error::{Error, Result};
 use crate::far::{self, Until};
@@ -39,6 +40,9 @@ pub enum State {
 
 /// Bytes that are copied before the next look whether the transfer is aborted.
 const STRETCH: usize = 1 << 20;
+
+/// Bytes that are copied before signals may come: some milliseconds.
+const BREATH: usize = 64 << 20;
 
 /// Where bytes are.
 #[derive(Clone, Copy)]
@@ -239,6 +243,9 @@ impl Flow {
                         return Error::TransferFailed;
                     }
                     done += size;
+                    if done.is_multiple_of(BREATH) {
+                        calm::open(|| ());
+                    }
                 }
             }
             // Done means that the bytes are there. A peer that is stopped is waited for, as long as it is not lost.
@@ -291,7 +298,8 @@ impl Flow {
         let asked = if card::get().is_some() { card::now() } else { 0.0 };
         far::flush(Until::Arrived);
         if waits {
-            return match self.run(transfers, callback, asked) {
+            // An abort by a handler would wait for what it has interrupted.
+            return match calm::with_lock(|| self.run(transfers, callback, asked)) {
                 Error::Ok => Ok(()),
                 error => Err(error),
             };

@@ -1,7 +1,7 @@
 //! Interrupts: a number of a node that peers trigger and somebody there waits for, or is called for.
 //!
 //! A *page* of shared memory holds cells of 64 bytes. Each interrupt has one; interrupts with one number (SHARED_INT) share a page, and a trigger
-//! goes to all cells that are taken. A cell is a word that counts triggers, and one that counts who sleeps.
+//! goes to all cells that are taken. A cell counts triggers, and who sleeps.
 #![allow(unsafe_code)] // Words in memory that processes share.
 
 use std::ptr;
@@ -14,7 +14,6 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host, Tie};
@@ -22,14 +21,14 @@ use crate::error::{Error, Result};
 use crate::far::{self, Until};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::memory::{Mapping, Memory, page};
-use crate::name::PAUSE;
-use crate::name::{Deadline, Name, What, deadline, rest};
+use crate::name::{Deadline, Name, PAUSE, What, deadline, rest};
 use crate::net::say::Say;
 use crate::net::{self, Line};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::report::Report;
 use crate::state;
 use crate::worker::Waiter;
+use crate::{calm, card};
 
 /// Cells of a page; the first is its head.
 const CELLS: usize = 64;
@@ -66,7 +65,7 @@ impl Cell {
             self.count.fetch_or(1, Ordering::Release);
         } else {
             // Not above what a counter can hold: the bit of a removed interrupt stays what it is.
-            let more = |count: u32| ((count & !GONE) < GONE - 1).then_some(count + 1);
+            let more = |count: u32| ((count & !GONE) < GONE - 1).then(|| count + 1);
             let _ = self.count.fetch_update(Ordering::Release, Ordering::Relaxed, more);
         }
         // Ordering: SeqCst, against that of `wait`: either this thread sees the sleeper, or the sleeper sees the count.
@@ -144,8 +143,8 @@ impl LocalInterrupt {
             // Ordering: Acquire; who sees the bit of a removed interrupt sees that it is gone.
             let seen = cell.count.load(Ordering::Acquire);
             let is_over = seen & !GONE != 0 || self.is_gone.load(Ordering::Acquire);
-            let slept =
-                if is_over { Ok(()) } else { futex::wait(&cell.count, futex::Flags::empty(), seen, left.as_ref()) };
+            let sleep = || futex::wait(&cell.count, futex::Flags::empty(), seen, left.as_ref());
+            let slept = if is_over { Ok(()) } else { calm::open(sleep) };
             cell.sleepers.fetch_sub(1, Ordering::Relaxed);
             match slept {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
@@ -489,7 +488,8 @@ pub fn trigger(handle: Handle) -> Result {
     if far::is_on() {
         far::flush(Until::Arrived);
     }
-    if slot.broken.load(Ordering::Acquire) && trigger_or_find_another(handle)? {
+    let slowly = || calm::enter().and_then(|_calm| calm::with_lock(|| trigger_or_find_another(handle)));
+    if slot.broken.load(Ordering::Acquire) && slowly()? {
         return Ok(());
     }
     // SAFETY: mapped until the program disconnects, which it must not do at the same time.

@@ -11,11 +11,12 @@
 //!
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
-//! thread that looks), `worker` (threads), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`
+//! thread that looks), `worker` (threads), `calm` (signals), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`
 //! and `dirty` (shadows), `card` and `model` (timing); `hosts`, `net` (to other hosts), `entry` and `agent` (from them); `config`, `constants`, `error`.
 
 mod agent;
 pub mod api;
+mod calm;
 mod card;
 mod config;
 mod constants;
@@ -29,6 +30,8 @@ mod event;
 mod far;
 mod fault;
 mod flow;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod handle;
 mod hosts;
 mod interrupt;

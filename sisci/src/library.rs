@@ -7,13 +7,17 @@ use crate::error::{Error, Result};
 use crate::handle::{self, Handle, Kind};
 use crate::name::{Bound, Name, What};
 use crate::state::{is_initialized, set_initialized};
-use crate::{card, config, dma, entry, interrupt, map, message, pio, segment};
+use crate::{calm, card, config, dma, entry, interrupt, map, message, pio, segment};
 
 /// How often SCIInitialize was called without SCITerminate, and the sockets whose names say that the nodes exist.
 static STARTED: Mutex<(usize, Vec<(OwnedFd, Bound)>)> = Mutex::new((0, Vec::new()));
 
 /// SCIInitialize.
 pub fn initialize() -> Result {
+    calm::with_lock(initialize_locked)
+}
+
+fn initialize_locked() -> Result {
     if config::is_secure() {
         return Err(Error::Access);
     }

@@ -15,6 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::process::Pid;
 
+use crate::calm;
 use crate::card;
 use crate::descriptor::Owned;
 use crate::door::{Door, For, Guest, Host};
@@ -164,7 +165,7 @@ impl LocalDataInterrupt {
             }
             if self.senders.lock().left.is_none() {
                 let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
-                match epoll::wait(&self.epoll, &mut events, rest(until).as_ref()) {
+                match calm::open(|| epoll::wait(&self.epoll, &mut events, rest(until).as_ref())) {
                     Ok(([], _)) => return Err(Error::Timeout),
                     Ok((ready, _)) if ![END, LEFT].contains(&{ ready[0].data }.u64()) => self.take(ready[0].data.u64()),
                     Ok(_) | Err(Errno::INTR) => continue,
@@ -402,7 +403,8 @@ pub fn put(socket: &OwnedFd, data: &[u8]) -> Result {
         match retry_on_intr(|| send(socket.as_fd(), &bytes[..HEAD + data.len()], flags)) {
             Ok(_) => return Ok(()),
             Err(Errno::AGAIN) if begin.elapsed() < PATIENCE => {
-                let _ = poll(&mut [PollFd::new(socket, PollFlags::OUT)], rest(Some(begin + PATIENCE)).as_ref());
+                let rest = rest(Some(begin + PATIENCE));
+                let _ = calm::open(|| poll(&mut [PollFd::new(socket, PollFlags::OUT)], rest.as_ref()));
             }
             Err(Errno::AGAIN) => return Err(Error::EwouldBlock),
             Err(_) => return Err(Error::TransferFailed),

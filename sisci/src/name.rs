@@ -14,8 +14,8 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
 
-use crate::config;
 use crate::error::{Error, Result};
+use crate::{calm, config};
 
 /// What a name is for. Each has a number space of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn rest(deadline: Deadline) -> Option<Timespec> {
 pub fn wait_readable(fd: impl AsFd, deadline: Deadline) -> Result {
     loop {
         let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-        match poll(&mut fds, rest(deadline).as_ref()) {
+        match calm::open(|| poll(&mut fds, rest(deadline).as_ref())) {
             Ok(0) => return Err(Error::Timeout),
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
@@ -192,7 +192,7 @@ impl Name {
                     return if is_own { Ok(socket) } else { Err(Error::ConnectionRefused) };
                 }
                 Err(Errno::AGAIN) if deadline.is_none_or(|until| Instant::now() < until) => {
-                    std::thread::sleep(Duration::from_micros(100))
+                    calm::open(|| std::thread::sleep(Duration::from_micros(100)))
                 }
                 Err(Errno::AGAIN) => return Err(Error::Timeout),
                 Err(Errno::CONNREFUSED | Errno::NOENT) => return Err(Error::NoSuchSegment),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::thread::futex;
 
+use crate::calm;
 use crate::name::{Deadline, rest};
 
 /// A word that counts changes of what a lock guards. Who sleeps on it holds nothing and is in no list of the library: old programs cancel threads
@@ -31,7 +32,7 @@ impl Nap {
         if left.is_some_and(|left| left.tv_sec == 0 && left.tv_nsec == 0) {
             return false;
         }
-        let _ = futex::wait(&self.0, futex::Flags::PRIVATE, count, left.as_ref());
+        let _ = calm::open(|| futex::wait(&self.0, futex::Flags::PRIVATE, count, left.as_ref()));
         true
     }
 }

@@ -137,6 +137,18 @@ impl Packet {
     }
 }
 
+#[cfg(any(test, fuzzing))]
+impl Packet {
+    /// The bytes of a packet, behind the word of the protocol those of `bytes`. For `fuzzing`.
+    pub fn framed(bytes: &[u8]) -> [u8; BYTES] {
+        let mut all = [0; BYTES];
+        all[..4].copy_from_slice(&MAGIC.to_ne_bytes());
+        let most = bytes.len().min(BYTES - 4);
+        all[4..4 + most].copy_from_slice(&bytes[..most]);
+        all
+    }
+}
+
 /// A call whose time is shorter than `SHORT` waits for an answer so long all the same: programs call with 0, again and again, and an owner answers as soon as
 /// its thread runs. Only one that is stopped takes longer.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
+use crate::calm;
 use crate::card;
 use crate::constants as flag;
 use crate::descriptor::Owned;
@@ -101,6 +102,7 @@ pub unsafe fn copy(memory: *mut u8, map: Handle, offset: usize, size: usize, fla
 /// As `copy`.
 #[cold]
 unsafe fn copy_with_care(memory: *mut u8, map: Handle, offset: usize, size: usize, flags: u32) -> Result {
+    let _calm = calm::enter()?;
     let ready = if card::get().is_some() { card::now() } else { 0.0 };
     let (slot, remote) = address(map, offset, size)?;
     let is_read = flags & flag::BLOCK_READ != 0;
@@ -187,6 +189,7 @@ pub unsafe fn write(memory: *const u8, remote: *mut u8, size: usize) -> Result {
     }
     check_alignment(0, size)?;
     if CARE.load(Ordering::Relaxed) & FAR != 0 {
+        let _calm = calm::enter()?;
         for map in handle::all(Kind::Map) {
             let Ok((slot, base)) = address(map, 0, 0) else { continue };
             let inside = (remote as usize).wrapping_sub(base as usize);
@@ -283,6 +286,7 @@ pub fn start(sequence: Handle) -> Result<Status> {
 /// The same where faults are asked for, or segments are far. Starting is how a program waits for the end of PENDING: only what lasts is said.
 #[cold]
 fn start_with_care(slot: &Slot) -> Status {
+    let Ok(_calm) = calm::enter() else { return Status::Pending };
     if has_faults() && fault::is_dead() {
         return Status::NotRetriable;
     }
@@ -317,6 +321,7 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
 /// The same where faults are asked for, or segments are far.
 #[cold]
 fn check_with_care(slot: &Slot, flags: u32) -> Status {
+    let Ok(_calm) = calm::enter() else { return Status::Pending };
     if flags & flag::NO_STORE_BARRIER == 0 && is_unsettled(slot) {
         return if is_broken(slot) { Status::NotRetriable } else { Status::Pending };
     }

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::calm;
 use crate::config;
 use crate::error::{Error, Result};
 
@@ -35,6 +36,8 @@ pub fn is_on() -> bool {
 
 /// The file, if a trace is wanted. The first call opens it: calls before SCIInitialize, and that one, are traced too.
 fn file() -> Option<&'static File> {
+    // A handler that interrupts this would wait for its own thread.
+    let _calm = calm::enter();
     // What is wrong with the variable is said by SCIInitialize, which looks at it as well.
     let file = FILE.get_or_init(|| config::trace().unwrap_or_default()).as_ref();
     STATE.store(if file.is_some() { ON } else { OFF }, Ordering::Relaxed);
@@ -194,6 +197,7 @@ pub struct Call<'a> {
 /// Writes the line of a call that has returned.
 fn write(call: &Call<'_>, value: &dyn Show, error: Option<Error>, began: SystemTime, took: Duration) {
     let Some(mut file) = file() else { return };
+    let _calm = calm::enter();
     let line = line(call, value, error, began, took);
     // A file that is full loses lines; the program goes on.
     let _ = file.write_all(line.as_bytes());

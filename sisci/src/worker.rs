@@ -7,6 +7,8 @@ use std::thread::{Builder, JoinHandle, ThreadId};
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
+use crate::calm;
+
 /// The stack of a thread. A program's callback runs in it, so it is nearly what programs expect of threads; only pages that are used cost memory.
 const STACK: usize = 4 << 20;
 
@@ -97,7 +99,7 @@ impl Caller {
         let thread = state.thread.take();
         drop(state);
         if let Some(thread) = thread {
-            let _ = thread.join();
+            let _ = calm::open(|| thread.join());
         }
     }
 }
@@ -122,7 +124,7 @@ impl Waiter {
     pub fn finish(&self) {
         let thread = self.0.lock().take();
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
-            let _ = thread.join();
+            let _ = calm::open(|| thread.join());
         }
     }
 }

@@ -88,6 +88,16 @@ fn messages_on_two_hosts() {
 }
 
 #[test]
+fn handlers_of_signals_tidy_up() {
+    program("signals");
+}
+
+#[test]
+fn handlers_of_signals_tidy_up_on_two_hosts() {
+    program_with("signals", &["hosts"]);
+}
+
+#[test]
 fn odd_lives() {
     program("lives");
 }

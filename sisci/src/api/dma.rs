@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{only, only_or, put, reporting, silent};
+use super::{only, only_or, put, quick, reporting, silent};
+use crate::calm;
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::dma::{self, Moved, Queue, Side};
@@ -114,11 +115,15 @@ reporting! {
     fn SCIWaitForDMAQueue(queue: Handle, timeout: u32, _flags: u32) -> u32, or dma::state(queue) as u32; {
         Ok(dma::wait(queue, timeout)? as u32)
     }
+}
 
+quick! {
     /// Starts one transfer.
     fn SCIStartDmaTransfer(
         queue: Handle, segment: Handle, remote: Handle, local: usize, size: usize, there: usize, function: Function, argument: *mut c_void, flags: u32,
     ); {
+        let _calm = calm::enter_copying()?;
+        state::config()?;
         only(flags, START)?;
         let moved = Moved { local: Side::Segment(segment), remote, pieces: &[(local, there, size)], flags };
         dma::start(queue, &moved, callback(queue, function, argument, flags))
@@ -128,6 +133,8 @@ reporting! {
     fn SCIStartDmaTransferVec(
         queue: Handle, segment: Handle, remote: Handle, entries: usize, vector: *const Entry, function: Function, argument: *mut c_void, flags: u32,
     ); {
+        let _calm = calm::enter_copying()?;
+        state::config()?;
         only(flags, START)?;
         if entries > dma::MOST {
             return Err(Error::MaxEntries);
@@ -149,11 +156,15 @@ reporting! {
     fn SCIStartDmaTransferMem(
         queue: Handle, memory: *mut c_void, remote: Handle, size: usize, there: usize, function: Function, argument: *mut c_void, flags: u32,
     ); {
+        let _calm = calm::enter_copying()?;
+        state::config()?;
         only(flags, START)?;
         let moved = Moved { local: Side::Memory(memory.cast()), remote, pieces: &[(0, there, size)], flags };
         dma::start(queue, &moved, callback(queue, function, argument, flags))
     }
+}
 
+reporting! {
     /// A DMA channel: any type and number, all are the same engine.
     fn SCIRequestDMAChannel(descriptor: Handle, channel: *mut Handle, adapter: u32, kind: u32, _id: u32, flags: u32); {
         state::node_of(adapter)?;

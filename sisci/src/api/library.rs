@@ -11,12 +11,13 @@ use crate::handle::{self, Handle};
 use crate::name::exists;
 use crate::net;
 use crate::query;
-use crate::{library, state};
+use crate::{calm, library, state};
 
 quick! {
     /// Before anything else. Counted: so many SCITerminate end it.
     fn SCIInitialize(flags: u32); {
         only(flags, 0)?;
+        let _calm = calm::enter()?;
         library::initialize()
     }
 }
@@ -136,7 +137,10 @@ static UNKNOWN: [parking_lot::Mutex<[u8; 32]>; 4] = [const { parking_lot::Mutex:
 silent! {
     /// The last call: frees all that is left. May be called twice.
     fn SCITerminate() {
-        library::terminate();
+        match calm::enter() {
+            Ok(_calm) => library::terminate(),
+            Err(_) => calm::end_later(),
+        }
     }
 
     /// What an error means. Never null. Of a number that no error has, the text stays until three others were asked for.
@@ -145,6 +149,7 @@ silent! {
         if let Some(text) = Error::text(error) {
             return text.as_ptr();
         }
+        let Ok(_calm) = calm::enter() else { return c"unknown error".as_ptr() };
         // Ordering: a counter.
         let place = &UNKNOWN[NEXT.fetch_add(1, Ordering::Relaxed) as usize % UNKNOWN.len()];
         let mut text = place.lock();

@@ -93,12 +93,13 @@ macro_rules! quick {
     )*};
 }
 
-/// The same of all others: NOT_INITIALIZED before SCIInitialize.
+/// The same of all others: NOT_INITIALIZED before SCIInitialize. They may take locks, so no signal comes meanwhile.
 macro_rules! reporting {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $value:ty, or $otherwise:expr)?; $body:expr)*) => {
         crate::api::quick! {$(
             $(#[$doc])*
             fn $name($($arg: $type),*) $(-> $value, or $otherwise)?; {
+                let _calm = crate::calm::enter()?;
                 crate::state::config()?;
                 $body
             }

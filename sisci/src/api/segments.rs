@@ -222,6 +222,7 @@ reporting! {
 
 /// What a function that does not report says of a segment; 0 of a handle that names none.
 fn of<T: handle::Named>(segment: Handle, what: impl Fn(&T) -> Result<usize>) -> usize {
+    let Ok(_calm) = crate::calm::enter() else { return 0 };
     handle::get::<T>(segment).and_then(|segment| what(&segment)).unwrap_or(0)
 }
 

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::calm;
 use crate::card::{self, Card, now, wait_until};
 use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
@@ -34,6 +35,17 @@ const BURST: usize = 1024;
 const SMALL: usize = 32 << 10;
 /// Between two looks of the thread.
 const NAP: Duration = Duration::from_micros(500);
+
+/// The test build: what a program loads of a far map is never what it stored there, nor what the peer has.
+const ODD: bool = cfg!(feature = "odd");
+
+/// What it shows of copies.
+static WRONG: [u8; MOST] = [0x5a; MOST];
+
+/// A word that the test build shows instead of `value`.
+fn poison(value: u64) -> u64 {
+    value ^ 0xa596_c35a_69f0_0f5a
+}
 
 /// The shadow of a peer's segment.
 pub struct Shadow {
@@ -122,8 +134,18 @@ impl Shadow {
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
         let memory = Memory::new(size)?;
         let own = memory.map(0, memory.length, ptr::null_mut(), false)?;
-        let twin = zeros(memory.length / WORD)?;
+        let mut twin = zeros(memory.length / WORD)?;
+        if ODD {
+            twin.fill(poison(0));
+            // SAFETY: both have so many bytes; nobody else has the map yet.
+            unsafe { ptr::copy_nonoverlapping(twin.as_ptr().cast(), own.base, memory.length) };
+        }
         Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
+    }
+
+    /// The state. Who has it may wait for a peer.
+    fn state(&self) -> MutexGuard<'_, State> {
+        calm::lock(&self.state, |state| Some(state.lock())).unwrap_or_else(|| self.state.lock())
     }
 
     /// From now on the thread looks at it.
@@ -143,17 +165,17 @@ impl Shadow {
     pub fn shown(&self, map: &Mapping, offset: usize) {
         let pages = offset / page()..(offset + map.length).div_ceil(page());
         let is_watched = pages.len() * page() > SMALL && dirty::watch(map.base, pages.len() * page());
-        self.state.lock().views.push(View { base: map.base as usize, pages, is_watched });
+        self.state().views.push(View { base: map.base as usize, pages, is_watched });
     }
 
     /// The map at this place will go.
     pub fn hidden(&self, map: &Mapping) {
-        self.state.lock().views.retain(|view| view.base != map.base as usize);
+        self.state().views.retain(|view| view.base != map.base as usize);
     }
 
     /// From now on stores go to this connection, too, unless another one to its host has them. What was stored until now goes to the others first.
     pub fn add_line(&self, line: &Arc<Line>) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
             targets.add_line(line, &state.twin);
@@ -162,7 +184,7 @@ impl Shadow {
 
     /// The same with the memory of this host.
     pub fn add_near(&self, mapping: Mapping) {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
             targets.add_near(mapping, &state.twin);
@@ -186,8 +208,14 @@ impl Shadow {
                 // Ordering: stores of the program are found in any order between two flushes.
                 let value = word(&self.own, first + k).load(Ordering::Relaxed);
                 if value != *twin {
-                    words.push((first + k, value, value ^ *twin));
+                    words.push((first + k, value, if ODD { u64::MAX } else { value ^ *twin }));
                     *twin = value;
+                    let own = word(&self.own, first + k);
+                    let wrong = poison(value);
+                    // Ordering: one thread's own stores; a later one of the program stays.
+                    if ODD && own.compare_exchange(value, wrong, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                        *twin = wrong;
+                    }
                 }
             }
         }
@@ -209,6 +237,9 @@ impl Shadow {
 
     /// Shows these bytes, which stand in the peer's memory from the word `first` on, but where the program has stored something. Whether any was new.
     fn merge(&self, twin: &mut [u64], first: usize, there: impl Fn(usize) -> u64) -> bool {
+        if ODD {
+            return false;
+        }
         let mut is_new = false;
         for (k, twin) in twin.iter_mut().enumerate() {
             let there = there(k);
@@ -246,7 +277,7 @@ impl Shadow {
         let Some(targets) = &self.targets else { return Ok(()) };
         let (first, end) = (at / WORD, (at + size).div_ceil(WORD));
         let mut there = vec![0_u64; MOST];
-        let mut state = self.state.lock();
+        let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
         for first in (first..end).step_by(there.len()) {
@@ -276,12 +307,13 @@ impl Shadow {
             let mut bytes = vec![0_u8; part];
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
-            let mut state = self.state.lock();
+            let mut state = self.state();
+            let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
             let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
             // SAFETY: the twin has the segment's size.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), twin, part) };
+            unsafe { ptr::copy_nonoverlapping(shown, twin, part) };
             // SAFETY: the shadow has it as well.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.own.base.wrapping_add(place), part) };
+            unsafe { ptr::copy_nonoverlapping(shown, self.own.base.wrapping_add(place), part) };
             done += part;
             if let Some(targets) = &self.targets {
                 targets.bytes(place, &bytes);
@@ -292,13 +324,14 @@ impl Shadow {
                 wait_until(left.last);
                 self.deliver(now());
                 ready = left.last;
+                calm::open(|| ());
             }
         }
     }
 
     /// In timing mode, what has arrived at `now` is there.
     fn deliver(&self, now: f64) {
-        if let Some(timed) = &mut self.state.lock().timed {
+        if let Some(timed) = &mut self.state().timed {
             timed.deliver(now);
         }
     }
@@ -315,11 +348,11 @@ impl Shadow {
             return fetched;
         }
         flush(Until::Acknowledged);
-        let peer = self.state.lock().timed.as_ref().map(|timed| timed.peer.clone());
+        let peer = self.state().timed.as_ref().map(|timed| timed.peer.clone());
         let (Some(peer), Some(card)) = (peer, card::get()) else { return Err(Error::TransferFailed) };
         // SAFETY: the caller's.
         unsafe { Timed::read(&peer, card, now(), at, to, size) };
-        self.fetch(&mut self.state.lock(), at / page()..(at + size).div_ceil(page()));
+        self.fetch(&mut self.state(), at / page()..(at + size).div_ceil(page()));
         Ok(())
     }
 }
@@ -332,14 +365,18 @@ fn all() -> Vec<Arc<Shadow>> {
 /// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
 #[cold]
 pub fn flush(until: Until) -> bool {
-    if is_on() { send_all(all().into_iter(), until) } else { true }
+    if !is_on() {
+        return true;
+    }
+    let Ok(_calm) = calm::enter() else { return false };
+    calm::with_lock(|| send_all(all().into_iter(), until))
 }
 
 fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
     let (ready, shadows): (f64, Vec<_>) = (if card::get().is_some() { now() } else { 0.0 }, shadows.collect());
     let mut arrived = 0.0_f64;
     for shadow in &shadows {
-        let mut state = shadow.state.lock();
+        let mut state = shadow.state();
         shadow.send(&mut state, ready);
         arrived = arrived.max(state.timed.as_ref().map_or(0.0, Timed::last));
     }
@@ -365,16 +402,21 @@ fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
 fn fetch_near() -> bool {
     let mut is_new = false;
     for shadow in all() {
-        is_new |= shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+        is_new |= shadow.fetch(&mut shadow.state(), shadow.pages());
     }
     is_new
 }
 
 /// Maps show what peers have stored until now.
 pub fn fetch() {
+    let Ok(_calm) = calm::enter() else { return };
+    calm::with_lock(fetch_all);
+}
+
+fn fetch_all() {
     fetch_near();
     for shadow in all().into_iter().filter(|shadow| shadow.targets.is_some()) {
-        let views: Vec<Pages> = shadow.state.lock().views.iter().map(|view| view.pages.clone()).collect();
+        let views: Vec<Pages> = shadow.state().views.iter().map(|view| view.pages.clone()).collect();
         for pages in views {
             // A peer that has gone has nothing new.
             let _ = shadow.fetch_far(pages.start * page(), pages.len() * page());

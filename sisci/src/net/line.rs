@@ -18,6 +18,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::proof;
 use super::say::{Inbox, MOST, Said, Say, frame};
+use crate::calm;
 use crate::error::{Error, Result};
 use crate::hosts::Place;
 use crate::name::{Deadline, What, rest, wait_readable};
@@ -102,9 +103,9 @@ pub fn order(lines: &[Arc<Line>]) {
     SENT.lock().lines.retain(|sent| !is_over(sent));
 }
 
-/// Locks, unless it takes too long.
+/// Locks, unless it takes too long. Who has the lock may wait for its peer.
 fn lock_until<T>(mutex: &Mutex<T>, until: Deadline) -> Option<MutexGuard<'_, T>> {
-    until.map_or_else(|| Some(mutex.lock()), |until| mutex.try_lock_until(until))
+    calm::lock(mutex, |mutex| until.map_or_else(|| Some(mutex.lock()), |until| mutex.try_lock_until(until)))
 }
 
 impl Line {
@@ -174,7 +175,7 @@ impl Line {
         let mut out = lock_until(&self.out, until).ok_or(Error::EwouldBlock)?;
         out.clear();
         frame(say, body, &mut out)?;
-        self.write(&out, until)?;
+        calm::with_lock(|| self.write(&out, until))?;
         // Ordering: under the lock, against `settle`, which looks at it under the lock as well.
         self.has_sent.store(true, Ordering::Relaxed);
         drop(out);
@@ -217,7 +218,7 @@ impl Line {
             if count == 0 {
                 let until = if done == 0 { until } else { None };
                 let rest = rest(until.or(Some(begin + self.timeout)));
-                match poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref()) {
+                match calm::open(|| poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref())) {
                     Ok(0) if until.is_some() => return Err(Error::EwouldBlock),
                     // It has been stopped for that long.
                     Ok(0) => return Err(self.ended(Some(Errno::TIMEDOUT))),
@@ -250,7 +251,10 @@ impl Line {
     pub fn settle(&self, until: Deadline) -> bool {
         // Ordering: a hint.
         let is_slow = self.is_slow.load(Ordering::Relaxed);
-        let is_settled = self.end().is_none() && self.wait(if is_slow { Some(Instant::now() + SLOW) } else { until });
+        let is_settled = self.end().is_none() && {
+            let until = if is_slow { Some(Instant::now() + SLOW) } else { until };
+            calm::with_lock(|| self.wait(until))
+        };
         if !is_settled {
             self.is_slow.store(true, Ordering::Relaxed);
         }
@@ -328,7 +332,14 @@ impl Line {
     /// # Safety
     /// `to` has `size` bytes.
     pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
-        let mut back = self.back.lock();
+        // SAFETY: the caller's.
+        calm::with_lock(|| unsafe { self.read_locked(at, to, size) })
+    }
+
+    /// # Safety
+    /// As `read`.
+    unsafe fn read_locked(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        let mut back = lock_until(&self.back, None).ok_or(Error::TransferFailed)?;
         let (mut asked, mut got) = (0, 0);
         // A question of which a part has gone out: the lock is kept, so that frames stay whole.
         let mut begun: Option<(MutexGuard<'_, Vec<u8>>, usize)> = None;
@@ -341,7 +352,7 @@ impl Line {
                 let (out, done) = match begun.take() {
                     Some(begun) => begun,
                     None => {
-                        let out = if may_wait { Some(self.out.lock()) } else { self.out.try_lock() };
+                        let out = if may_wait { lock_until(&self.out, None) } else { self.out.try_lock() };
                         let Some(mut out) = out else { break };
                         out.clear();
                         frame(&Say::Read { at: (at + asked) as u64, size: part as u32 }, &[], &mut out)?;
@@ -398,7 +409,7 @@ impl Line {
         let _ = self.end.set(End::Gone);
         if shutdown(&self.socket, Shutdown::Write).is_ok() && !self.hear_out(Instant::now() + FAREWELL) {
             let mut leaving = LEAVING.lock();
-            leaving.retain(|line| !line.hear_out(Instant::now()));
+            calm::with_lock(|| leaving.retain(|line| !line.hear_out(Instant::now())));
             leaving.push(self.clone());
         }
     }
@@ -432,12 +443,12 @@ pub fn left(aim: Aim, until: Instant) -> bool {
         return true;
     }
     let is_over = known.iter().filter(|line| line.aim == aim).all(|line| line.hear_out(until));
-    LEAVING.lock().retain(|line| !line.hear_out(Instant::now()));
+    calm::with_lock(|| LEAVING.lock().retain(|line| !line.hear_out(Instant::now())));
     is_over
 }
 
 /// A connection, and the owner's end of it.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
     let (socket, owner) = std::os::unix::net::UnixStream::pair().unwrap();
     let place = Place { host: "owner".to_owned(), port: 1 };

@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 use rustix::net::sockopt;
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub use line::with_owner;
 pub use line::{End, Line, News, order};
 use say::{Answer, Request, Want};
 
+use crate::calm;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::hosts::{Hosts, Place};
@@ -74,7 +75,7 @@ fn dial(hosts: &Hosts, place: &Place, until: Instant) -> Result<OwnedFd> {
     let mut last = Error::NoSuchNodeId;
     for address in found {
         let rest = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, rest) {
+        match calm::open(|| TcpStream::connect_timeout(&address, rest)) {
             Ok(stream) => {
                 let socket = OwnedFd::from(stream);
                 set_up(&socket, hosts.timeout)?;

@@ -17,6 +17,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use sha2::Sha256;
 
 use super::say::{self, Answer, LENGTHS, Request};
+use crate::calm;
 use crate::error::{Error, Result};
 use crate::hosts::Secret;
 use crate::name::{Deadline, rest, wait_readable};
@@ -64,7 +65,8 @@ fn write(socket: &OwnedFd, mut bytes: &[u8], until: Deadline) -> Result {
         match retry_on_intr(|| send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)) {
             Ok(count) => bytes = &bytes[count..],
             Err(Errno::AGAIN) => {
-                match poll(&mut [PollFd::new(&socket.as_fd(), PollFlags::OUT)], rest(until).as_ref()) {
+                let socket = socket.as_fd();
+                match calm::open(|| poll(&mut [PollFd::new(&socket, PollFlags::OUT)], rest(until).as_ref())) {
                     Ok(0) => return Err(Error::Timeout),
                     Ok(_) | Err(Errno::INTR) => {}
                     Err(errno) => return Err(errno.into()),

@@ -5,6 +5,8 @@ use super::job::Layout;
 use super::spec::Spec;
 use crate::options::Seed;
 use clap::{Args, ValueEnum};
+use std::env;
+use std::sync::LazyLock;
 
 #[derive(Args)]
 pub struct Links {
@@ -21,6 +23,8 @@ pub struct Links {
 pub enum Wire {
     Tcp,
     Udp,
+    /// A library of SISCI's joins "hosts" of this machine, for a layout of one host. LIBSISCI names its file, as for ci/hosts.
+    Sisci,
 }
 
 impl Wire {
@@ -29,6 +33,11 @@ impl Wire {
         match self {
             Wire::Tcp => Vec::new(),
             Wire::Udp => vec![("GASNET_SCI_NETWORK", "udp"), ("GASNET_SCI_UDP_DEAD", "5"), ("GASNET_SCI_STATS", "yes")],
+            Wire::Sisci => {
+                static LIBRARY: LazyLock<String> =
+                    LazyLock::new(|| env::var("LIBSISCI").unwrap_or("libsisci.so".into()));
+                vec![("GASNET_SCI_NETWORK", "sisci"), ("GASNET_SCI_LIBSISCI", &LIBRARY), ("GASNET_SCI_SPLIT", "2")]
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use victim::Victim;
 
 /// The phases, as `testvictim` names them.
-const PHASES: [&str; 6] = ["before", "inited", "attach", "flood", "barrier", "exit"];
+const PHASES: [&str; 7] = ["before", "inited", "attach", "flood", "put", "barrier", "exit"];
 /// How long a job may take until all nodes are in their phase.
 const START: Duration = Duration::from_secs(20);
 /// After its nodes have come to the phase the job runs on for up to this time, at random.
@@ -96,6 +96,7 @@ pub fn run(repo: &Repo, options: &Options) -> Result<bool> {
     };
     let victims: Vec<Victim> = Victim::value_variants().iter().copied().filter(is_wanted).collect();
     ensure!(!victims.is_empty(), "the layout has no such victim");
+    ensure!(*network != Wire::Sisci || !layout.several_hosts(), "--network sisci divides one host, as in --layout 1x4");
     let is_wanted = |phase: &&str| options.phases.is_empty() || options.phases.iter().any(|wanted| wanted == phase);
     let phases: Vec<&str> = PHASES.into_iter().filter(is_wanted).collect();
 

@@ -33,7 +33,7 @@ impl Victim {
 
     /// Whether it matters in this phase: nodes that say nothing to each other do not miss what is between them.
     pub fn matters_in(self, phase: &str) -> bool {
-        self != Victim::Pair || ["flood", "barrier"].contains(&phase)
+        self != Victim::Pair || ["flood", "put", "barrier"].contains(&phase)
     }
 
     /// The time in which a job must be over. Nodes that miss others leave two seconds to the launcher, which may know better.

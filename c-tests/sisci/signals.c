@@ -1,0 +1,109 @@
+/* A signal handler that tidies up works, whatever call of the library its thread is in.
+ *
+ *   signals         on one host
+ *   signals hosts   between two */
+#include "test.h"
+
+enum { ROUNDS = 40, KINDS = 4, BYTES = 1 << 16 };
+
+static struct {
+  sci_desc_t sd;
+  sci_local_segment_t own;
+  sci_remote_segment_t peer;
+  sci_dma_queue_t queue;
+  int kind;
+} own;
+static _Atomic int *words;
+
+/* What a program does at SIGTERM: frees what it knows of, or ends as if it had come to its own end. */
+static void tidies_up(int number) {
+  sci_error_t ignored;
+  (void)number;
+  switch (own.kind) {
+    case 0: /* one after the other; some of them do not exist just now */
+      SCIRemoveDMAQueue(own.queue, 0, &ignored);
+      SCIDisconnectSegment(own.peer, 0, &ignored);
+      SCIRemoveSegment(own.own, 0, &ignored);
+      SCIClose(own.sd, 0, &ignored);
+      SCITerminate();
+      _exit(0);
+    case 1: SCITerminate(); _exit(0);
+    case 2: exit(0); /* there is a function for the end */
+    default: SCITerminate(); /* the program goes on, and learns of it by its next call */
+  }
+}
+
+/* Makes, uses and frees segments until the signal comes. */
+static void works(void *arg) {
+  struct sigaction act = {0};
+  unsigned node = (unsigned)(uintptr_t)arg, other = node == 8 ? 4 : node;
+  act.sa_handler = tidies_up;
+  sigemptyset(&act.sa_mask);
+  hosts_dir[0] = 0; /* its end is not that of the test */
+  own.sd = opened();
+  CHECK(atexit(SCITerminate) == 0);
+  CHECK(sigaction(SIGTERM, &act, NULL) == 0);
+  EXPECT(OK, SCICreateDMAQueue(own.sd, &own.queue, 0, 1, 0, &e));
+  atomic_store(words, 1);
+  /* Whatever fails from here on does so because the handler was there. */
+  for (;;) {
+    SCICreateSegment(own.sd, &own.own, 60, BYTES, NULL, NULL, 0, &e);
+    if (e == SCI_ERR_OK) SCIPrepareSegment(own.own, 0, 0, &e);
+    if (e == SCI_ERR_OK) SCISetSegmentAvailable(own.own, 0, 0, &e);
+    if (e == SCI_ERR_OK) SCIConnectSegment(own.sd, &own.peer, other, 60 + (other != node), 0, NULL, NULL, SCI_INFINITE_TIMEOUT, 0, &e);
+    if (e == SCI_ERR_OK) SCIStartDmaTransfer(own.queue, own.own, own.peer, 0, BYTES, 0, NULL, NULL, SCI_FLAG_DMA_WAIT, &e);
+    if (e == SCI_ERR_OK) SCIStartDmaTransfer(own.queue, own.own, own.peer, 0, BYTES, 0, NULL, NULL, 0, &e);
+    if (e == SCI_ERR_OK) SCIWaitForDMAQueue(own.queue, SCI_INFINITE_TIMEOUT, 0, &e);
+    if (e == SCI_ERR_OK) SCIDisconnectSegment(own.peer, 0, &e);
+    if (e == SCI_ERR_OK) SCIWaitForLocalSegmentEvent(own.own, NULL, NULL, 0, 0, &e), e = e == SCI_ERR_TIMEOUT ? SCI_ERR_OK : e;
+    if (e == SCI_ERR_OK) SCIRemoveSegment(own.own, 0, &e);
+    if (e != SCI_ERR_OK) break;
+  }
+  if (e != SCI_ERR_NOT_INITIALIZED && e != SCI_ERR_CANCELLED && e != SCI_ERR_ILLEGAL_PARAMETER && e != SCI_ERR_TRANSFER_FAILED &&
+      e != SCI_ERR_NO_SUCH_SEGMENT)
+    FAIL("0x%x (%s)", (unsigned)e, SCIGetErrorString(e));
+}
+
+static void owner(void *arg) {
+  sci_desc_t sd = opened();
+  (void)arg;
+  offered(sd, 61, BYTES, 0);
+  atomic_store(words + 1, 1);
+  while (atomic_load(words + 1) != 2) pause_ms(1);
+  SCITerminate();
+}
+
+int main(int argc, char **argv) {
+  unsigned id = 4;
+  pid_t peer = 0;
+  int round;
+  (void)argv;
+  words = shared_words();
+  if (argc > 1) {
+    two_hosts();
+    id = 8;
+    peer = node(4, owner, NULL);
+    while (atomic_load(words + 1) != 1) pause_ms(1);
+  }
+  srand(1);
+  for (round = 0; round < ROUNDS * KINDS; round++) {
+    struct timespec t = {0, rand() % 2000000};
+    pid_t pid;
+    own.kind = round % KINDS;
+    atomic_store(words, 0);
+    pid = node(id, works, (void *)(uintptr_t)id);
+    while (atomic_load(words) == 0) {
+      CHECK(waitpid(pid, NULL, WNOHANG) == 0);
+      pause_ms(1);
+    }
+    nanosleep(&t, NULL);
+    CHECK(kill(pid, SIGTERM) == 0);
+    joined(pid); /* one that hangs is killed by its alarm */
+  }
+  if (peer != 0) {
+    atomic_store(words + 1, 2);
+    joined(peer);
+  }
+  puts("signals: passed");
+  return 0;
+}
