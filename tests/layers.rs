@@ -26,9 +26,10 @@ const PLACE: &[&str] = &[
 
 /// The same of the package `sisci`.
 const SISCI: &[&str] = &[
-    "error", "constants", "model", "hosts", "config", "trace", "card", "name", "nap", "state", "worker", "fault",
-    "memory", "dirty", "net", "far", "handle", "report", "packet", "event", "service", "descriptor", "door", "segment",
-    "map", "pio", "flow", "dma", "interrupt", "message", "query", "survey", "agent", "entry", "library", "api",
+    "error", "constants", "model", "hosts", "config", "calm", "trace", "card", "name", "nap", "state", "worker",
+    "fault", "memory", "dirty", "net", "far", "handle", "report", "packet", "event", "service", "descriptor", "door",
+    "segment", "map", "pio", "flow", "dma", "interrupt", "message", "query", "survey", "agent", "entry", "library",
+    "fuzzing", "api",
 ];
 
 /// The same of the launcher.

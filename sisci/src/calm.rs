@@ -35,8 +35,8 @@ enum Place {
 
 thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place::Outside) };
-    /// A handler wants the library to end.
-    static IS_TO_END: Cell<bool> = const { Cell::new(false) };
+    /// What a handler wants to be made when the call that it has interrupted is over: the library's end.
+    static WANTED_END: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
 /// Signals that come from what the thread does itself; blocking them would end the process.
@@ -88,9 +88,10 @@ pub fn enter() -> Result<Calm> {
     }
 }
 
-/// A call begins that starts a transfer, which takes as long as its bytes. While no segment is on another host nothing in it calls `enter` again.
-pub fn enter_copying() -> Result<Calm> {
-    if crate::far::is_on() || !matches!(PLACE.get(), Place::Outside) {
+/// A call begins that starts a transfer, which takes as long as its bytes. While no segment is on another host (`is_far` is false) nothing in it calls
+/// `enter` again.
+pub fn enter_copying(is_far: bool) -> Result<Calm> {
+    if is_far || !matches!(PLACE.get(), Place::Outside) {
         return enter();
     }
     PLACE.set(Place::Waits);
@@ -116,17 +117,17 @@ impl Drop for Calm {
 
 /// A handler that came meanwhile has called SCITerminate.
 fn end_if_wanted() {
-    if IS_TO_END.get()
+    if let Some(end) = WANTED_END.get()
         && let Ok(_calm) = enter()
     {
-        IS_TO_END.set(false);
-        crate::library::terminate();
+        WANTED_END.set(None);
+        end();
     }
 }
 
-/// What `enter` has refused a handler that calls SCITerminate.
-pub fn end_later() {
-    IS_TO_END.set(true);
+/// What `enter` has refused a handler that calls SCITerminate: `end` is called when the interrupted call is over.
+pub fn end_later(end: fn()) {
+    WANTED_END.set(Some(end));
 }
 
 /// Does `work`, which holds a lock while it waits, or something else that a handler's call would wait for.
@@ -197,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_handler_that_interrupts_a_transfer_is_refused() {
-        let call = enter_copying().unwrap();
-        assert!(is_open() && enter().is_err() && enter_copying().is_err());
+        let call = enter_copying(false).unwrap();
+        assert!(is_open() && enter().is_err() && enter_copying(false).is_err());
         open(|| assert!(enter().is_err()));
         drop(call);
         assert!(enter().is_ok());

@@ -139,7 +139,7 @@ silent! {
     fn SCITerminate() {
         match calm::enter() {
             Ok(_calm) => library::terminate(),
-            Err(_) => calm::end_later(),
+            Err(_) => calm::end_later(library::terminate),
         }
     }
 
