@@ -4,13 +4,14 @@
  *   signals hosts   between two */
 #include "test.h"
 
-enum { ROUNDS = 40, KINDS = 4, BYTES = 1 << 16 };
+enum { ROUNDS = 40, KINDS = 5, BYTES = 1 << 16 };
 
 static struct {
   sci_desc_t sd;
   sci_local_segment_t own;
   sci_remote_segment_t peer;
   sci_dma_queue_t queue;
+  sci_sequence_t sequence;
   int kind;
 } own;
 static _Atomic int *words;
@@ -29,8 +30,18 @@ static void tidies_up(int number) {
       _exit(0);
     case 1: SCITerminate(); _exit(0);
     case 2: exit(0); /* there is a function for the end */
+    case 3: /* as programs wait for a sequence; words[2] counts handlers that were refused inside of a call */
+      while (SCIStartSequence(own.sequence, 0, &ignored) == SCI_SEQ_PENDING) continue;
+      if (ignored == SCI_ERR_ILLEGAL_OPERATION) atomic_fetch_add(words + 2, 1);
+      _exit(0);
     default: SCITerminate(); /* the program goes on, and learns of it by its next call */
   }
+}
+
+static sci_map_t mapped(sci_remote_segment_t segment) {
+  sci_map_t map;
+  CHECK(SCIMapRemoteSegment(segment, &map, 0, 0, NULL, 0, &e) != NULL);
+  return map;
 }
 
 /* Makes, uses and frees segments until the signal comes. */
@@ -44,6 +55,8 @@ static void works(void *arg) {
   CHECK(atexit(SCITerminate) == 0);
   CHECK(sigaction(SIGTERM, &act, NULL) == 0);
   EXPECT(OK, SCICreateDMAQueue(own.sd, &own.queue, 0, 1, 0, &e));
+  if (other == node) offered(own.sd, 61, BYTES, 0);
+  EXPECT(OK, SCICreateMapSequence(mapped(connected(own.sd, other, 61, 0)), &own.sequence, 0, &e));
   atomic_store(words, 1);
   /* Whatever fails from here on does so because the handler was there. */
   for (;;) {
@@ -104,6 +117,8 @@ int main(int argc, char **argv) {
     atomic_store(words + 1, 2);
     joined(peer);
   }
+  /* Between hosts calls wait, so some handlers must have met one that holds something. */
+  if (argc > 1 && atomic_load(words + 2) == 0) FAIL("no handler met a call in %d rounds", ROUNDS);
   puts("signals: passed");
   return 0;
 }

@@ -30,7 +30,8 @@ impl Drop for Folder {
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gasnet-sci");
 
 fn clean(command: &mut Command, environment: &[(&str, &str)]) -> Output {
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    // A machine for tests says so, and gets colours without a terminal.
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "COLORTERM"] {
         command.env_remove(name);
     }
     command.env("TERM", "xterm").envs(environment.iter().copied()).stdin(Stdio::null()).output().unwrap()

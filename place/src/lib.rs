@@ -2,8 +2,8 @@
 //!
 //! Data goes one way. `matrix` reads what was recorded. `topology` makes a `machine` out of `links` and `model`, or of a `host` and
 //! what `measure` finds there. `cost` adds up what a mapping costs, `search` looks for the best one. `report`, `text` and `page` show
-//! the answer. `segments` is OptiSCI's problem, where segments are placed too; `quadratic` are those
-//! of QAPLIB.
+//! the answer. `segments` is OptiSCI's problem, where segments are placed too; `quadratic` solves the
+//! problems of QAPLIB.
 //!
 //! For the commands it is [`run`] with its [`options`], and what they read and write as well: `map`, the file of places; `format`, which tells
 //! files apart; `shell`, the frame of pages; `paint` and `progress`, what a terminal shows.

@@ -10,6 +10,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
+use crate::calm;
 use crate::door::{Door, For, Guest, Host, TAKE, accept};
 use crate::error::{Error, Result};
 use crate::hosts::{Hosts, Place};
@@ -104,7 +105,7 @@ fn share_or_listen(name: Name, own: &Place) -> std::result::Result<(OwnedFd, Own
             Err(Error::NoSuchSegment) => {}
             Err(error) => return Err(wrong(format!("{error:?}"))),
         }
-        std::thread::sleep(PAUSE);
+        calm::open(|| std::thread::sleep(PAUSE));
     }
     Err(wrong("its owner comes and goes".into()))
 }
@@ -118,7 +119,7 @@ fn is_for(address: IpAddr, own: &Place) -> bool {
 fn listen_soon(own: &Place) -> std::io::Result<TcpListener> {
     for _ in 0..TRIES {
         match listen(own) {
-            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => std::thread::sleep(PAUSE),
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => calm::open(|| std::thread::sleep(PAUSE)),
             result => return result,
         }
     }

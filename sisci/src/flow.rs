@@ -244,7 +244,7 @@ impl Flow {
                     }
                     done += size;
                     if done.is_multiple_of(BREATH) {
-                        calm::open(|| ());
+                        calm::breathe();
                     }
                 }
             }

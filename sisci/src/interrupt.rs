@@ -484,12 +484,14 @@ pub fn trigger_page(page: &Mapping) -> bool {
 
 /// SCITriggerInterrupt.
 pub fn trigger(handle: Handle) -> Result {
+    // To its end: a handler that ends the library in a wait would take the page away.
+    let far = far::is_on().then(calm::enter).transpose()?;
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
-    if far::is_on() {
+    if far.is_some() {
         far::flush(Until::Arrived);
     }
-    let slowly = || calm::enter().and_then(|_calm| calm::with_lock(|| trigger_or_find_another(handle)));
-    if slot.broken.load(Ordering::Acquire) && slowly()? {
+    let broken = slot.broken.load(Ordering::Acquire).then(calm::enter).transpose()?;
+    if broken.is_some() && calm::with_lock(|| trigger_or_find_another(handle))? {
         return Ok(());
     }
     // SAFETY: mapped until the program disconnects, which it must not do at the same time.

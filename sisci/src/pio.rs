@@ -280,23 +280,23 @@ pub fn start(sequence: Handle) -> Result<Status> {
     if CARE.load(Ordering::Relaxed) & (FAULTS | FAR) == 0 {
         return Ok(Status::Ok);
     }
-    Ok(start_with_care(slot))
+    start_with_care(slot)
 }
 
 /// The same where faults are asked for, or segments are far. Starting is how a program waits for the end of PENDING: only what lasts is said.
 #[cold]
-fn start_with_care(slot: &Slot) -> Status {
-    let Ok(_calm) = calm::enter() else { return Status::Pending };
+fn start_with_care(slot: &Slot) -> Result<Status> {
+    let _calm = calm::enter()?;
     if has_faults() && fault::is_dead() {
-        return Status::NotRetriable;
+        return Ok(Status::NotRetriable);
     }
     if is_unsettled(slot) {
         far::flush(Until::Acknowledged);
         if is_unsettled(slot) {
-            return Status::Pending;
+            return Ok(Status::Pending);
         }
     }
-    Status::Ok
+    Ok(Status::Ok)
 }
 
 /// SCICheckSequence: what has become of the transfers since the start.
@@ -315,18 +315,18 @@ pub fn check(sequence: Handle, flags: u32) -> Result<Status> {
     if CARE.load(Ordering::Relaxed) & (FAULTS | FAR) == 0 {
         return Ok(Status::Ok);
     }
-    Ok(check_with_care(slot, flags))
+    check_with_care(slot, flags)
 }
 
 /// The same where faults are asked for, or segments are far.
 #[cold]
-fn check_with_care(slot: &Slot, flags: u32) -> Status {
-    let Ok(_calm) = calm::enter() else { return Status::Pending };
+fn check_with_care(slot: &Slot, flags: u32) -> Result<Status> {
+    let _calm = calm::enter()?;
     if flags & flag::NO_STORE_BARRIER == 0 && is_unsettled(slot) {
-        return if is_broken(slot) { Status::NotRetriable } else { Status::Pending };
+        return Ok(if is_broken(slot) { Status::NotRetriable } else { Status::Pending });
     }
     if !has_faults() {
-        return Status::Ok;
+        return Ok(Status::Ok);
     }
     let segment = handle::at(slot.segment.load(Ordering::Relaxed));
     let status = fault::check(segment.is_some_and(|segment| segment.has_lost.load(Ordering::Acquire)));
@@ -334,5 +334,5 @@ fn check_with_care(slot: &Slot, flags: u32) -> Status {
     if let Some(segment) = segment.filter(|_| status != Status::Pending) {
         segment.has_lost.store(false, Ordering::Release);
     }
-    status
+    Ok(status)
 }

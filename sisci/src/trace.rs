@@ -37,7 +37,7 @@ pub fn is_on() -> bool {
 /// The file, if a trace is wanted. The first call opens it: calls before SCIInitialize, and that one, are traced too.
 fn file() -> Option<&'static File> {
     // A handler that interrupts this would wait for its own thread.
-    let _calm = calm::enter();
+    let _calm = calm::enter().ok()?;
     // What is wrong with the variable is said by SCIInitialize, which looks at it as well.
     let file = FILE.get_or_init(|| config::trace().unwrap_or_default()).as_ref();
     STATE.store(if file.is_some() { ON } else { OFF }, Ordering::Relaxed);
@@ -197,7 +197,8 @@ pub struct Call<'a> {
 /// Writes the line of a call that has returned.
 fn write(call: &Call<'_>, value: &dyn Show, error: Option<Error>, began: SystemTime, took: Duration) {
     let Some(mut file) = file() else { return };
-    let _calm = calm::enter();
+    // A call that was refused is not told: its thread may be in the middle of anything.
+    let Ok(_calm) = calm::enter() else { return };
     let line = line(call, value, error, began, took);
     // A file that is full loses lines; the program goes on.
     let _ = file.write_all(line.as_bytes());

@@ -99,7 +99,7 @@ impl Caller {
         let thread = state.thread.take();
         drop(state);
         if let Some(thread) = thread {
-            let _ = calm::open(|| thread.join());
+            let _ = calm::with_lock(|| calm::open(|| thread.join()));
         }
     }
 }
@@ -124,7 +124,7 @@ impl Waiter {
     pub fn finish(&self) {
         let thread = self.0.lock().take();
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
-            let _ = calm::open(|| thread.join());
+            let _ = calm::with_lock(|| calm::open(|| thread.join()));
         }
     }
 }

@@ -255,7 +255,7 @@ fn the_pages_have_the_prototypes_of_the_header() {
 #[test]
 fn the_examples_of_the_pages_compile() {
     let given = "#include <sisci_api.h>\n#include <stdio.h>\nsci_error_t error; sci_desc_t sd; sci_local_segment_t segment; sci_remote_segment_t remote;\n\
-        sci_map_t map, other; sci_sequence_t sequence; sci_dma_queue_t queue; sci_dma_channel_t channel; sci_local_interrupt_t interrupt;\n\
+        sci_map_t map, other; sci_sequence_t sequence; sci_sequence_status_t status; sci_dma_queue_t queue; sci_dma_channel_t channel; sci_local_interrupt_t interrupt;\n\
         sci_remote_interrupt_t remote_interrupt; sci_local_data_interrupt_t data_interrupt; sci_remote_data_interrupt_t remote_data_interrupt;\n\
         unsigned node, type; size_t size; volatile int *flag; char data[64]; void *pages;\n";
     let examples = blocks().1;

@@ -160,7 +160,8 @@ impl Job {
         stay::loaded();
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
         config.guest = client.guest;
-        if config.slice > 0 {
+        // Before any thread is made: they inherit it.
+        if config.slice > 0 && !client.guest {
             sys::shorten_time_slice(config.slice);
         }
         log::set_quiet(config.quiet);

@@ -8,6 +8,7 @@
 pub mod adapter;
 pub mod address;
 mod berth;
+mod call;
 pub mod cma;
 #[cfg(all(test, not(loom)))]
 mod conformance;

@@ -1,5 +1,7 @@
 "use strict";
 // What can be made, renamed and deleted: each function gives a new state { world, mapping, traffic } and touches nothing of the page.
+// `state.world` must be the one that `Model.enter` got. A new field that names things by number must be renumbered in `removeItem` and
+// `removeMachine`, and set in `Files.load`. What is put into `world` ends the comparison with the present mapping and the proposal.
 // An error says in a sentence why it cannot be.
 const Change = (function () {
   const without = (list, number) => list.filter((_, at) => at !== number);

@@ -87,6 +87,7 @@
   // What was chosen or open may have another number now, or be gone.
   function become(next) {
     if (next.world !== now.world) {
+      held = null; // what is dragged may be gone
       const { ranks, names } = next.world;
       const same = ranks.length === now.world.ranks.length && names.length === now.world.names.length;
       if (!same) chosen = null;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{only, only_or, put, quick, reporting, silent};
+use crate::calm::{self, Calm};
 use crate::constants as flag;
 use crate::descriptor::Owned;
 use crate::dma::{self, Moved, Queue, Side};
@@ -12,9 +13,8 @@ use crate::error::{Error, Result};
 use crate::flow::{Callback, State};
 use crate::handle::{self, Handle, Kind, Named};
 use crate::segment::local::LocalSegment;
-use crate::state;
 use crate::trace::{self, Show};
-use crate::{calm, far};
+use crate::{far, state};
 
 /// `sci_cb_dma_t`
 type Function = Option<unsafe extern "C" fn(*mut c_void, Handle, u32) -> u32>;
@@ -117,12 +117,17 @@ reporting! {
     }
 }
 
+/// A call begins that starts a transfer.
+fn enter() -> Result<Calm> {
+    calm::enter_copying(!far::is_on() && !trace::is_on())
+}
+
 quick! {
     /// Starts one transfer.
     fn SCIStartDmaTransfer(
         queue: Handle, segment: Handle, remote: Handle, local: usize, size: usize, there: usize, function: Function, argument: *mut c_void, flags: u32,
     ); {
-        let _calm = calm::enter_copying(far::is_on())?;
+        let _calm = enter()?;
         state::config()?;
         only(flags, START)?;
         let moved = Moved { local: Side::Segment(segment), remote, pieces: &[(local, there, size)], flags };
@@ -133,7 +138,7 @@ quick! {
     fn SCIStartDmaTransferVec(
         queue: Handle, segment: Handle, remote: Handle, entries: usize, vector: *const Entry, function: Function, argument: *mut c_void, flags: u32,
     ); {
-        let _calm = calm::enter_copying(far::is_on())?;
+        let _calm = enter()?;
         state::config()?;
         only(flags, START)?;
         if entries > dma::MOST {
@@ -156,7 +161,7 @@ quick! {
     fn SCIStartDmaTransferMem(
         queue: Handle, memory: *mut c_void, remote: Handle, size: usize, there: usize, function: Function, argument: *mut c_void, flags: u32,
     ); {
-        let _calm = calm::enter_copying(far::is_on())?;
+        let _calm = enter()?;
         state::config()?;
         only(flags, START)?;
         let moved = Moved { local: Side::Memory(memory.cast()), remote, pieces: &[(0, there, size)], flags };

@@ -28,7 +28,7 @@ unsafe fn wanted(number: *mut u32, flags: u32) -> Result<Option<u32>> {
 }
 
 quick! {
-    /// Triggers it. Never waits.
+    /// Triggers it. On one host it does not wait.
     fn SCITriggerInterrupt(place: Handle, flags: u32); {
         only(flags, 0)?;
         interrupt::trigger(place)

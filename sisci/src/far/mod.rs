@@ -324,7 +324,7 @@ impl Shadow {
                 wait_until(left.last);
                 self.deliver(now());
                 ready = left.last;
-                calm::open(|| ());
+                calm::breathe();
             }
         }
     }

@@ -65,8 +65,9 @@ pub fn set_up(socket: &OwnedFd, timeout: Duration) -> rustix::io::Result<()> {
 
 /// Connects to a host. NO_SUCH_SEGMENT if no process of this library is there.
 fn dial(hosts: &Hosts, place: &Place, until: Instant) -> Result<OwnedFd> {
-    let found: Vec<SocketAddr> = (place.host.as_str(), place.port)
-        .to_socket_addrs()
+    // Asking for a name may take long.
+    let ask = || (place.host.as_str(), place.port).to_socket_addrs();
+    let found: Vec<SocketAddr> = calm::with_lock(|| calm::open(ask))
         .map_err(|error| {
             crate::state::say(|| format!("host {}: {error}", place.host));
             Error::NoSuchNodeId

@@ -49,6 +49,7 @@ pub mod wire;
 use crate::base::fatal;
 use crate::os::lock::{Guard, Lock};
 use crate::os::sys;
+use crate::sci::call::Call;
 use crate::sci::{Effort, SegmentId};
 use crate::sync::{AtomicBool, AtomicU32, OnceBox, Ordering, spin_loop};
 use apply::{MayWrite, Regions};
@@ -121,7 +122,7 @@ pub struct Far {
     unsent: AtomicBool,
     /// There is a thread that sends what waits, and how to call it.
     is_helped: AtomicBool,
-    call: thread::Call,
+    call: Call,
     held: Held,
     gone: Lock<Vec<Gone>>,
     any_lost: AtomicBool,
@@ -151,7 +152,7 @@ impl Far {
             looks: AtomicU32::new(0),
             unsent: AtomicBool::new(false),
             is_helped: AtomicBool::new(false),
-            call: thread::Call::default(),
+            call: Call::default(),
             held: Held::default(),
             gone: Lock::default(),
             any_lost: AtomicBool::new(false),

@@ -15,10 +15,10 @@
 
 use super::{Far, FarSink};
 use crate::os::{signal, sys};
-use crate::sync::{AtomicU32, Ordering, fence};
+use crate::sync::Ordering;
 use std::io;
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What waits is left to client threads for so long.
 const TICK: Duration = Duration::from_millis(1);
@@ -27,50 +27,8 @@ const TICK: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(5);
 /// The same for a wire without a descriptor to wait for.
 const BLIND: Duration = Duration::from_micros(100);
-/// A sleep that ends with a call.
-const LONG: Duration = Duration::from_secs(3600);
 /// Bytes of its stack.
 const STACK: usize = 256 << 10;
-
-/// Wakes the thread when something waits. There is no lock in it: who leaves the job calls as well, and may have interrupted itself here.
-#[derive(Default)]
-pub(super) struct Call {
-    /// 1: the thread was called, and has not found since that nothing waits. It sleeps on this word while it is 0.
-    is_called: AtomicU32,
-}
-
-impl Call {
-    /// Something waits. Said after it can be seen.
-    pub(super) fn call(&self) {
-        // ORDERING: full fence ↔ the one in `wait`: the thread sees what waits, or this one sees that it was not called.
-        fence(Ordering::SeqCst);
-        // Relaxed, both: the fence. A thread that is called already is not called again, so a flood has no line that goes to and fro.
-        if self.is_called.load(Ordering::Relaxed) == 0 && self.is_called.swap(1, Ordering::Relaxed) == 0 {
-            sys::futex_wake_all(&self.is_called);
-        }
-    }
-
-    /// Returns as soon as `waits` is true, or after `most`. It is asked when callers see that the thread was not called, so nothing that
-    /// begins to wait is overlooked.
-    fn wait(&self, waits: impl Fn() -> bool, most: Option<Duration>) {
-        self.is_called.store(0, Ordering::Relaxed); // Relaxed: the fence
-        // ORDERING: full fence ↔ the one in `call`.
-        fence(Ordering::SeqCst);
-        if waits() {
-            self.is_called.store(1, Ordering::Relaxed); // Relaxed: a caller that has not seen it makes a call in vain
-            return;
-        }
-        let end = most.map(|most| Instant::now() + most);
-        while self.is_called.load(Ordering::Relaxed) == 0 {
-            // Relaxed, above: what waits is looked at behind locks, or by a fence.
-            let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return;
-            }
-            sys::futex_wait(&self.is_called, 0, left);
-        }
-    }
-}
 
 impl Far {
     /// Starts the thread. `wake` wakes client threads that sleep. It never ends: the process takes it along.
@@ -119,6 +77,7 @@ mod tests {
     use crate::sci::SegmentId;
     use crate::sync::AtomicU64;
     use std::net::Ipv4Addr;
+    use std::time::Instant;
 
     /// Counts the frames' bytes.
     struct Count(AtomicU64);
@@ -135,22 +94,6 @@ mod tests {
             panic!("lost: {why}");
         }
         fn left(&self, _: u32) {}
-    }
-
-    /// As a signal handler finds it that has interrupted its thread here: it waits for nobody, and its call counts.
-    #[test]
-    fn a_call_in_the_middle_of_a_call_or_of_a_wait_ends_the_wait() {
-        let call = Call::default();
-        call.wait(
-            || {
-                call.call();
-                call.call();
-                false
-            },
-            None,
-        );
-        call.wait(|| false, Some(Duration::ZERO));
-        call.wait(|| true, None);
     }
 
     /// The contact must be made, and the last messages of a flood are kept back.

@@ -116,6 +116,8 @@ impl Lanes {
         // This program, even if cargo has put another one in its place meanwhile.
         let program = format!("/proc/{}/exe", process::id());
         command.args([&program, "test", "--section", name]).arg(&file).args(&test.arguments);
+        // A commit that is made meanwhile changes nothing.
+        command.env("CI_TURN", test.choice.turn.to_string());
         // Ctrl-C comes to this process alone, which ends all others.
         test.leftovers.mark(command.process_group(0));
         if self.done.lock().unwrap().contains_key("stage") {

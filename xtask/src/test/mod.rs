@@ -75,11 +75,11 @@ fn number(variable: &str) -> Result<Option<usize>> {
     text.map(|text| text.parse().with_context(|| format!("{variable}={text} is no number"))).transpose()
 }
 
-/// One of 120 turns, which divide by the numbers of sections, of programs that share rows and of builds that share scenarios. It comes from the hash
+/// One of 840 turns, which divide by the numbers of sections, of programs that share rows and of builds that share scenarios. It comes from the hash
 /// of the commit, so that runs of any choice of commits try all in time.
 fn turn(repo: &Repo) -> usize {
     let hash = outcome(repo.command("git").args(["rev-parse", "HEAD"])).map(|(_, text)| text).unwrap_or_default();
-    hash.get(..8).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or_default() % 120
+    hash.get(..8).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or_default() % 840
 }
 
 impl Test {

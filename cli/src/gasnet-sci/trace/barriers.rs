@@ -4,7 +4,7 @@
 //! nodes to the barriers of one team are taken in their order; those that cannot belong together, because a node left before another one
 //! came, are no round.
 
-use super::kinds::Class;
+use super::kinds::{Class, MANY};
 use super::run::{Node, Run};
 use std::collections::BTreeMap;
 
@@ -55,6 +55,9 @@ fn visits<'a>(run: &'a Run, place: usize, node: &Node) -> BTreeMap<Option<&'a st
     for event in &node.events {
         let kind = run.kind(event);
         let team = kind.team.as_deref();
+        if team == Some(MANY) {
+            continue;
+        }
         let visit = Visit { node: place, enter: event.begin, exit: event.end() };
         let begun = match kind.name.as_str() {
             "BARRIER" => {

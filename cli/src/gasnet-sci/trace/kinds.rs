@@ -100,8 +100,10 @@ fn class(letter: char, name: &str, timed: bool) -> Class {
     }
 }
 
-/// So many kinds may there be until teams are no longer told apart.
+/// With more kinds than this, teams are no longer told apart: all others are called [`MANY`].
 const MOST_WITH_TEAMS: usize = 60_000;
+/// Any of the teams that have no kind of their own.
+pub const MANY: &str = "?";
 
 /// All kinds that occur, each once.
 #[derive(Debug, Default)]
@@ -119,8 +121,8 @@ impl Kinds {
         if let Some(place) = self.known.get(key) {
             return Some(*place);
         }
-        // Some places are left for kinds without a team.
-        let most = if team.is_some() { MOST_WITH_TEAMS } else { usize::from(u16::MAX) };
+        // Some places are left for kinds without a team of their own.
+        let most = if team.is_some_and(|team| team != MANY) { MOST_WITH_TEAMS } else { usize::from(u16::MAX) };
         let place = u16::try_from(self.all.len()).ok().filter(|place| usize::from(*place) < most)?;
         let (name, team) = (name.to_string(), team.map(String::from));
         self.all.push(Kind { letter, class: class(letter, &name, timed), name, team });
@@ -142,5 +144,21 @@ impl Index<u16> for Kinds {
 
     fn index(&self, place: u16) -> &Kind {
         &self.all[usize::from(place)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_of_too_many_teams_are_none_of_all_nodes() {
+        let mut kinds = Kinds::default();
+        for team in 0..MOST_WITH_TEAMS {
+            kinds.place('B', "BARRIER", Some(&format!("0.{team}")), true).unwrap();
+        }
+        assert_eq!(kinds.place('B', "BARRIER", Some("1.0"), true), None);
+        let many = kinds.place('B', "BARRIER", Some(MANY), true).unwrap();
+        assert_eq!(kinds[many].team.as_deref(), Some(MANY));
     }
 }

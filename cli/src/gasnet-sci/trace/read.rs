@@ -1,5 +1,6 @@
 //! Reads traces into a run. A line that cannot be used is told, and passed over.
 
+use super::kinds::MANY;
 use super::line::{self, Fault, Line, What};
 use super::run::{Event, HAS_BYTES, HAS_TIME, NONE, Node, Note, Run};
 use gasnet_sci_place::progress::Progress;
@@ -64,8 +65,9 @@ impl Reader {
                 let timed = operation.ns.is_some();
                 let kinds = &mut self.run.kinds;
                 let of_team = operation.team.and_then(|team| kinds.place(letter, operation.name, Some(team), timed));
+                let others = operation.team.map(|_| MANY);
                 let kind =
-                    of_team.or_else(|| kinds.place(letter, operation.name, None, timed)).ok_or(Fault::NoOperation)?;
+                    of_team.or_else(|| kinds.place(letter, operation.name, others, timed)).ok_or(Fault::NoOperation)?;
                 // The line is written when the operation has ended.
                 let ns = operation.ns.unwrap_or(0);
                 node.events.push(Event {

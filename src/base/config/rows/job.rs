@@ -82,7 +82,7 @@ pub(super) const VARS: &[Var] = &[
     "unsuccessful polls before a waiting thread gives up the CPU (wait modes SPINBLOCK and default)",
     "an integer, 0 or more", |c, v| parse::integer(v, 0, u32::MAX.into()).map(|n| c.spin = Some(n)) },
     row! { "GASNET_SCI_SLICE", "100",
-    "microseconds of the time slices that a node asks the kernel for, so that others' programs on its cores delay it less; 0: as the kernel has it",
+    "microseconds of the time slices that a node asks the kernel for, so that others' programs on its cores delay it less; what a node starts inherits them; 0: as the kernel has it",
     "0, or an integer from 100 to 100,000", |c, v| parse::integer(v, 0, 100_000).filter(|n| *n == 0 || *n >= 100).map(|n| c.slice = n) },
     row! { "GASNET_SCI_STATS", "no", "each node prints its counters to stderr at exit",
     parse::YES_NO, |c, v| put(&mut c.stats, parse::yes_no(v)) },
