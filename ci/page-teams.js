@@ -27,7 +27,7 @@
 
   // What is drawn in the rows of the members has the colour of barriers, in the row of the other one it has not.
   const canvas = byId("timeline");
-  const ratio = canvas.width / canvas.clientWidth;
+  const ratio = devicePixelRatio || 1; // as the painter has it: the canvas has no size before the first frame
   const x = Math.round((Math.round(View.x(Data.latest[1])) + 0.5) * ratio);
   const pixels = (node) => String(canvas.getContext("2d").getImageData(x - 1, Math.round((View.y(node) + View.row - 2) * ratio), 3, 1).data);
   const rows = () => (Draw.paint(), [0, 1, 2].map(pixels));
