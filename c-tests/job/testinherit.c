@@ -6,6 +6,7 @@
  *   testinherit dump       no memory of other nodes goes into a core dump (Linux)
  *   testinherit getenv     gasnet_getenv is the same on all nodes though their environments differ, and stays so
  *   testinherit late       the same after attach, before any node has sent another anything; not one of all
+ *   testinherit slice      nodes have the time slices that GASNET_SCI_SLICE asks for (Linux 6.12)
  *   testinherit streams    descriptors 0 to 2 are closed before init; the status alone tells the result */
 #include "../test.h"
 
@@ -13,6 +14,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { H_BYTES = 200, SEGMENT = 4 * GASNET_PAGESIZE, FILES = 300 };
@@ -129,12 +131,35 @@ static void TEST_UNUSED check_transfers(const gasnet_seginfo_t *segments) {
   test_barrier();
 }
 
+/* ---- slice ------------------------------------------------------------------------------------------------------- */
+
+/* The calling thread's time slice in nanoseconds, 0 if the kernel does not say, and whether it is one of the normal policy. */
+static unsigned long long slice(int *is_normal) {
+  unsigned long long attributes[6] = {0};
+  unsigned head[2];
+  if (syscall(SYS_sched_getattr, 0, attributes, sizeof attributes, 0) != 0) return 0;
+  memcpy(head, attributes, sizeof head);
+  *is_normal = head[1] == 0;
+  return attributes[3];
+}
+
+static void check_slice(unsigned long long before) {
+  const char *wish = gasnet_getenv("GASNET_SCI_SLICE");
+  unsigned long long wanted = wish ? strtoull(wish, NULL, 10) * 1000 : 100000, now;
+  int is_normal = 0;
+  now = slice(&is_normal);
+  if (before == 0 || !is_normal || wanted == 0) wanted = before;
+  CHECK(now == wanted, "a time slice of %llu ns, not %llu; before init %llu", now, wanted, before);
+}
+
 int main(int argc, char **argv) {
   gasnet_handlerentry_t table[] = {{H_BYTES, bytes}};
   gasnet_seginfo_t *segments;
   const char *what = argc > 1 ? argv[1] : NULL;
   int streams = what && strcmp(what, "streams") == 0, late = what && strcmp(what, "late") == 0, fd;
   char value[64];
+  int is_normal = 0;
+  unsigned long long slice_before = slice(&is_normal);
 
   snprintf(value, sizeof value, "set by process %ld", (long)getpid());
   setenv("GASNET_TESTINHERIT", value, 1);
@@ -158,6 +183,7 @@ int main(int argc, char **argv) {
   if (wants(what, "close") || late) check_own_file();
   if (wants(what, "dump")) check_dump();
   if (wants(what, "getenv")) check_getenv();
+  if (wants(what, "slice")) check_slice(slice_before);
   if (wants(what, "alarm")) check_alarm();
   signal(SIGALRM, SIG_DFL);
   alarm(120);

@@ -1,41 +1,15 @@
 //! `gasnet-sci place`, as a user calls it: what it prints, the files it writes, what it refuses.
 
+mod folder;
+
+use folder::Folder;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// A directory of the test's own, which goes away with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("gasnet-sci-place-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let file = self.0.join(name);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, text).unwrap();
-        self.path(name)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().into()
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.path(name)).unwrap()
 }
 
 fn place(arguments: &[&str]) -> Output {
@@ -71,7 +45,7 @@ fn exchanges(places: &str) -> String {
 
 #[test]
 fn the_contracts_torus_is_solved_and_the_answer_computes_itself() {
-    let folder = Folder::new("torus");
+    let folder = Folder::new("place-torus");
     let matrix = folder.write("m.json", &exchanges(""));
     let answer = answer(&[&matrix, "--topology", "torus:4x2", "--map", &folder.path("map")]);
     let mappings = answer["mappings"].as_array().unwrap();
@@ -108,7 +82,7 @@ fn the_contracts_torus_is_solved_and_the_answer_computes_itself() {
         assert_eq!(json!(loads), mapping["links"]);
     }
 
-    let map = folder.read("map");
+    let map = read(&folder, "map");
     let lines: Vec<&str> = map.lines().filter(|line| !line.starts_with('#')).collect();
     let proposal = mappings[2]["at"].as_array().unwrap();
     let expected: Vec<String> = proposal.iter().enumerate().map(|(rank, at)| format!("{rank} pos:{at}")).collect();
@@ -121,7 +95,7 @@ fn the_contracts_torus_is_solved_and_the_answer_computes_itself() {
 
 #[test]
 fn recorded_positions_are_the_present_mapping_and_equal_costs_are_said() {
-    let folder = Folder::new("recorded");
+    let folder = Folder::new("place-recorded");
     let places: Vec<String> = (0..8).map(|rank| format!(r#"{{"rank":{rank},"position":{}}}"#, 7 - rank)).collect();
     let matrix = folder.write("m.json", &exchanges(&places.join(",")));
     let with = answer(&[&matrix, "--topology", "ring:8"]);
@@ -134,7 +108,7 @@ fn recorded_positions_are_the_present_mapping_and_equal_costs_are_said() {
 
 #[test]
 fn the_same_seed_prints_the_same_answer() {
-    let folder = Folder::new("seed");
+    let folder = Folder::new("place-seed");
     let matrix = folder.write("m.json", &exchanges(""));
     let arguments = [&matrix, "--topology", "torus:4x4", "--iterations", "3000", "--seed", "7", "--model", "d339"];
     assert_eq!(text(&arguments), text(&arguments));
@@ -143,7 +117,7 @@ fn the_same_seed_prints_the_same_answer() {
 // A copy of /sys/devices/system: two packages of two cores.
 #[test]
 fn heavy_pairs_of_a_host_come_to_lie_in_one_package() {
-    let folder = Folder::new("host");
+    let folder = Folder::new("place-host");
     folder.write("sys/cpu/online", "0-3\n");
     folder.write("sys/node/online", "0\n");
     folder.write("sys/node/node0/cpulist", "0-3\n");
@@ -159,7 +133,7 @@ fn heavy_pairs_of_a_host_come_to_lie_in_one_package() {
     assert_eq!(answer["machine"]["drawing"]["kind"], "tree");
     let package = |rank: usize| answer["mappings"][2]["at"][rank].as_u64().unwrap() / 2;
     assert!(package(0) == package(2) && package(1) == package(3) && package(0) != package(1));
-    assert!(folder.read("map").contains("\n0 cpu:"));
+    assert!(read(&folder, "map").contains("\n0 cpu:"));
     let bound = |cpu| folder.write("from", &format!("0 cpu:0\n1 cpu:{cpu}\n2 cpu:2\n3 cpu:3\n"));
     text(&[&matrix, "--topology", &topology, "--from", &bound(1)]);
     assert!(refusal(&[&matrix, "--topology", &topology, "--from", &bound(9)]).contains("line 2: cpu:9 is no position"));
@@ -174,7 +148,7 @@ fn published_problems_are_proved() {
 
 #[test]
 fn segments_are_placed_as_the_worked_example_says() {
-    let folder = Folder::new("segments");
+    let folder = Folder::new("place-segments");
     let accesses = |processes: [usize; 2]| -> Value {
         let of = |process: usize| {
             let one =
@@ -209,7 +183,7 @@ fn segments_are_placed_as_the_worked_example_says() {
 
 #[test]
 fn a_file_of_processes_brings_its_machines_along_and_messages_count() {
-    let folder = Folder::new("machines");
+    let folder = Folder::new("place-machines");
     let machines = json!({"kind": "links", "machines": ["left", "right"],
         "links": [{"name": "cable", "ends": [0, 1], "alpha": 100, "beta": 0.5}]});
     let input = json!({"format": "gasnet-sci segments", "version": 1, "topology": machines,
@@ -232,11 +206,11 @@ fn a_file_of_processes_brings_its_machines_along_and_messages_count() {
 
 #[test]
 fn a_page_may_begin_empty() {
-    let folder = Folder::new("empty");
+    let folder = Folder::new("place-empty");
     for more in [&[][..], &["--topology", "torus:4x2", "--model", "d339"]] {
         let page = folder.path("page.html");
         assert_eq!(text(&[&["--empty", "--html", &page][..], more].concat()), "");
-        let html = folder.read("page.html");
+        let html = read(&folder, "page.html");
         assert!(html.contains("nothing is here yet") && !html.contains("<section id=\"mappings\""));
     }
     for (arguments, what) in
@@ -252,7 +226,7 @@ fn a_page_may_begin_empty() {
 
 #[test]
 fn a_map_says_where_segments_go_in_comments_that_readers_pass_over() {
-    let folder = Folder::new("segments-map");
+    let folder = Folder::new("place-segments-map");
     let matrix = folder.write("m.json", r#"{"format":"gasnet-sci matrix","version":1,"nodes":2,"rows":[]}"#);
     let segments = |room: usize| {
         json!({"format": "gasnet-sci segments", "version": 1, "room": room,
@@ -265,7 +239,7 @@ fn a_map_says_where_segments_go_in_comments_that_readers_pass_over() {
     let map = folder.path("map");
     let lines = |arguments: &[&str]| -> Vec<String> {
         text(&[&[&file, "--topology", "ring:4", "--map", &map], arguments].concat());
-        folder.read("map").lines().skip(1).map(String::from).collect()
+        read(&folder, "map").lines().skip(1).map(String::from).collect()
     };
     let moved = ["0 pos:0", "1 pos:1", "# segment one 9 pos:9 at pos:1", "# segment two words at pos:0"];
     assert_eq!(lines(&["--segments"]), moved);
@@ -278,7 +252,7 @@ fn a_map_says_where_segments_go_in_comments_that_readers_pass_over() {
 
 #[test]
 fn a_file_of_another_format_is_named() {
-    let folder = Folder::new("formats");
+    let folder = Folder::new("place-formats");
     let matrix = folder.write("m.json", &exchanges(""));
     let map = folder.write("map", "0 pos:1\n1 pos:0\n");
     let placement = folder.path("placement.json");
@@ -325,7 +299,7 @@ fn a_file_of_another_format_is_named() {
 
 #[test]
 fn what_is_wrong_is_named_in_one_line() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new("place-wrong");
     let matrix = folder.write("m.json", &exchanges(""));
     let points =
         folder.write("points.json", &json!({"alpha": vec![vec![1; 8]; 8], "beta": vec![vec![1; 8]; 8]}).to_string());
@@ -353,7 +327,7 @@ fn what_is_wrong_is_named_in_one_line() {
 
 #[test]
 fn the_page_is_one_file_with_tables_and_the_whole_answer() {
-    let folder = Folder::new("page");
+    let folder = Folder::new("place-page");
     let matrix = folder.write(
         "m.json",
         r#"{"format":"gasnet-sci matrix","version":1,"nodes":3,"program":"a</script><b>","rows":[
@@ -361,7 +335,7 @@ fn the_page_is_one_file_with_tables_and_the_whole_answer() {
     );
     let arguments = [matrix.as_str(), "--topology", "torus:3x2"];
     text(&[&arguments[..], &["--html", &folder.path("page.html")]].concat());
-    let page = folder.read("page.html");
+    let page = read(&folder, "page.html");
     // Names end neither the data nor a table.
     let [_, data] = page.split("id=\"placement\">").collect::<Vec<_>>()[..] else { panic!("{page}") };
     let data = data.split("</script>").next().unwrap();
@@ -381,7 +355,7 @@ fn the_page_is_one_file_with_tables_and_the_whole_answer() {
 
 #[test]
 fn atomic_operations_count_and_unknown_kinds_are_told() {
-    let folder = Folder::new("kinds");
+    let folder = Folder::new("place-kinds");
     let rows = json!([{"from": 0, "to": 1, "atomic": [100000, 800000]}, {"from": 1, "to": 0, "later": [1, 2]}]);
     let matrix = format!(r#"{{"format":"gasnet-sci matrix","version":1,"nodes":8,"rows":{rows}}}"#);
     let matrix = folder.write("m.json", &matrix);
@@ -392,7 +366,7 @@ fn atomic_operations_count_and_unknown_kinds_are_told() {
 
 #[test]
 fn recorded_cpus_are_looked_for_on_their_own_host() {
-    let folder = Folder::new("homes");
+    let folder = Folder::new("place-homes");
     folder.write("sys/cpu/online", "0-1\n");
     for cpu in 0..2 {
         folder.write(&format!("sys/cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{cpu}\n"));
@@ -427,7 +401,7 @@ fn recorded_cpus_are_looked_for_on_their_own_host() {
 
 #[test]
 fn what_would_never_end_is_refused() {
-    let folder = Folder::new("endless");
+    let folder = Folder::new("place-endless");
     let rows = json!([{"from": 0, "to": 1, "put": [1000, 8]}]);
     let matrix = format!(
         r#"{{"format":"gasnet-sci matrix","version":1,"nodes":2,"places":[{{"rank":0,"cpus":"0-18446744073709551615"}}],"rows":{rows}}}"#
@@ -457,7 +431,7 @@ fn what_would_never_end_is_refused() {
 
 #[test]
 fn a_map_moves_ranks_only_if_that_pays_or_is_fixed() {
-    let folder = Folder::new("verdicts");
+    let folder = Folder::new("place-verdicts");
     let matrix = folder.write("m.json", &exchanges(""));
     let best = folder.write(
         "best",
@@ -467,7 +441,7 @@ fn a_map_moves_ranks_only_if_that_pays_or_is_fixed() {
     let with = |more: &[&str]| {
         let arguments = [&[&matrix, "--topology", "torus:4x2", "--map", &out], more].concat();
         let verdict = answer(&arguments)["answer"]["verdict"].as_str().unwrap().to_string();
-        let out = folder.read("out");
+        let out = read(&folder, "out");
         let lines: Vec<String> = out.lines().filter(|line| !line.starts_with('#')).map(String::from).collect();
         (verdict, lines, text(&arguments))
     };
@@ -495,7 +469,7 @@ fn a_map_moves_ranks_only_if_that_pays_or_is_fixed() {
 
 #[test]
 fn seconds_are_a_cap_for_everything() {
-    let folder = Folder::new("cap");
+    let folder = Folder::new("place-cap");
     let n = 1024;
     let rows: Vec<Value> = (0..n)
         .flat_map(|i| [1, 7, 50, 333].map(|step| json!({"from": i, "to": (i * step + 1) % n, "put": [9, 100 * step]})))

@@ -1,31 +1,10 @@
 //! What commands show at a terminal, and nowhere else: progress and colours. The terminal is one that `script` of util-linux makes.
 
+mod folder;
+
+use folder::Folder;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("gasnet-sci-terminal-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let file = self.0.join(name);
-        fs::write(&file, text).unwrap();
-        file.to_str().unwrap().into()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gasnet-sci");
 
@@ -91,7 +70,7 @@ fn borrowed(command: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_terminal_sees_the_share_that_is_done_and_the_time_that_is_left() {
-    let folder = Folder::new("progress");
+    let folder = Folder::new("terminal-progress");
     for command in commands(&folder) {
         let text = at_terminal(&borrowed(&command), &[]);
         let shares: Vec<u32> = text
@@ -109,7 +88,7 @@ fn a_terminal_sees_the_share_that_is_done_and_the_time_that_is_left() {
 
 #[test]
 fn where_there_is_no_terminal_nothing_is_drawn_nor_coloured() {
-    let folder = Folder::new("piped");
+    let folder = Folder::new("terminal-piped");
     for command in commands(&folder) {
         let output = piped(&borrowed(&command), &[]);
         assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
@@ -121,7 +100,7 @@ fn where_there_is_no_terminal_nothing_is_drawn_nor_coloured() {
 
 #[test]
 fn colours_are_where_they_are_seen_and_wanted() {
-    let folder = Folder::new("colours");
+    let folder = Folder::new("terminal-colours");
     let mut all: Vec<Vec<String>> = ["info", "jobs"].map(|name| vec![name.to_string()]).into();
     all.extend(commands(&folder).into_iter().filter(|command| command[0] != "tune"));
     for command in all {
@@ -148,7 +127,7 @@ fn colours_are_where_they_are_seen_and_wanted() {
 
 #[test]
 fn what_prints_a_table_prints_json_too() {
-    let folder = Folder::new("json");
+    let folder = Folder::new("terminal-json");
     let problem = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tai12a.dat");
     let trace = trace(&folder);
     for (arguments, key) in [

@@ -5,7 +5,7 @@
 //!
 //! | the thread | a handler |
 //! |---|---|
-//! | works inside of a call | runs when the call is over, or waits |
+//! | works inside of a call | runs when the call is over, or begins to wait |
 //! | waits, and holds nothing | runs at once, and may call what it likes |
 //! | waits, and holds a lock, or for the end of a callback ([`with_lock`]), or starts a plain transfer ([`enter_copying`]) | runs at once; its own calls give ILLEGAL_OPERATION, and its SCITerminate is made when the call is over |
 //! | is in a call that takes no lock (copies and triggers, where no segment is a shadow) | runs at once, and may call what it likes |

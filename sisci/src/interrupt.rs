@@ -439,8 +439,7 @@ pub fn disconnect(handle: Handle) -> Result {
     Ok(())
 }
 
-/// The interrupt is on another host: triggers it, and returns true. Or who let this side in has gone. If others share the interrupt, one of them
-/// lets it in: that they do is seen by the page, which is the same.
+/// On another host: triggers the interrupt, and returns true. Else the owner that let this side in has ended: another owner of the same page lets it in.
 #[cold]
 fn trigger_or_find_another(handle: Handle) -> Result<bool> {
     let interrupt = handle::get::<RemoteInterrupt>(handle)?;

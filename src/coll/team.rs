@@ -78,7 +78,8 @@ pub struct Team<A: Adapter> {
     pub cells: Cells<A>,
     /// The images whose blocks collectives move.
     pub images: Images,
-    /// Equal on all members and different for all other teams: the creator's node, and the number of the team there.
+    /// Equal on all members, and different for all other teams that exist: the first member's node, and where its region of the team begins.
+    /// A later team may have it again, so traces have `name`.
     pub id: u64,
     /// Its name in traces; the team of all nodes has none.
     pub name: Option<TeamName>,

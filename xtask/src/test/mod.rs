@@ -41,7 +41,7 @@ ci/test --plan ...                     prints the runs of C programs and the sce
 Without arguments it leaves out sections that the change does not touch, and of those that it touches what would take too long:
 ci/sections.txt has the rules. The change is what came within six hours before the last commit, or since the commit CI_BASE. Each run
 tries one third of the rows for each C program, and each scenario in one of its builds. The commit's hash says which: CI_TURN=N
-repeats the choice of another run, and eight turns in a row try all rows and sections. CONTRIBUTING.md says what each of these cuts could miss.
+repeats the choice of another run, and eight turns in a row try all rows and sections, but of arm and hosts a share. CONTRIBUTING.md says what each of these cuts could miss.
 
 Prints the time of each section, by the clock and of the processors; target/ci-times.txt has that of each run. CI_LANES=1 runs one
 thing at a time. CI_SLOTS=N lets N nodes of C programs run at the same time (default: the number of cores).";
