@@ -39,11 +39,15 @@ const SPIN_DEDICATED: u32 = 500;
 /// a node that got messages of 1 MiB, one each 50 µs, slept before each of them, and its peer copied 12.7 instead of 21 GB/s (2026-11,
 /// Xeon VM). Of several threads another one may need the core, and a look at the network takes longer.
 const SPIN_SOLE: u32 = 2000;
-/// The smallest number of failed polls before a yield. A yield that took longer than [`SWITCHED`] let another thread run. So
-/// the core is shared after all (another job, another user), perhaps with the very peer that is waited for, and spinning only
-/// keeps that peer off. Then the next wait spins this often, and each yield that comes back at once doubles it. Two nodes that a third process
-/// drives onto one core: 58 µs per round trip with the spin fixed, see CHANGELOG; on cores of their own nothing changes.
-const SPIN_LEAST: u32 = 2;
+/// The smallest number of failed polls before a yield: about 0.7 µs. A yield that took longer than [`SWITCHED`] let another thread run. So the
+/// core is shared after all: with another job or user, perhaps with the very peer that is waited for, which spinning keeps off, or with other
+/// threads of this node. Then the next wait spins this often, and each yield that comes back at once doubles it. With 500 polls instead, two
+/// nodes that others drive onto one core take 58 µs there and back. With 2, threads of a node give the core away before an answer can come,
+/// which takes as long as a cache line there and back (0.15 to 0.5 µs), and in the end they sleep, so that each message wakes one. Nanoseconds
+/// per message with 2, 16 and 32 polls (EPYC VM, 2026-11): two nodes on one core 3,850, 4,300, 5,100; Shorts both ways by 2 threads of each of
+/// two nodes on cores of their own, where one thread takes 180: 1,130, 200, 205, by 8 threads 1,280, 240, 205; by one thread, beside four that
+/// wait for something else, in a VM whose cores were apart: 12,400, 1,000 (one thread: 570).
+const SPIN_LEAST: u32 = 16;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
 /// [`SPIN_DEDICATED`] when nodes share cores: the peer needs this core to answer at all.
@@ -125,7 +129,7 @@ impl Waiter {
     pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = locals > cores;
         let (least, most) = match spin {
-            Some(fixed) => (fixed, fixed),
+            Some(fixed) => (fixed.min(YIELDING), fixed.min(YIELDING)),
             None if shared => (SPIN_SHARED, SPIN_SHARED),
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
@@ -360,27 +364,26 @@ impl Waiter {
         rest: Rest,
         poll: impl Fn(Look) -> bool,
     ) -> u32 {
-        let mode = self.mode.load(Ordering::Relaxed); // Relaxed: as in `set_mode`
         let spin = self.spins();
         if poll(if failed < spin { Look::Spin } else { Look::Whole }) {
             return 0;
         }
-        if failed < spin {
-            if gaps {
-                self.pause();
+        match Phase::after(failed, spin) {
+            Phase::Spins => {
+                if gaps {
+                    self.pause();
+                }
+                failed.saturating_add(1)
             }
-        } else if failed - spin < self.yields {
-            let before = failed - spin;
-            let yields = (before + self.give_core(before)).min(self.yields);
-            // The count continues from its place among the yields, even if the first of them has moved meanwhile.
-            let now = if mode == Mode::SpinBlock as u32 { self.spin.load(Ordering::Relaxed) } else { spin }; // Relaxed: so
-            return now.saturating_add(yields);
-        } else {
-            if self.sleep(failed - spin - self.yields, interrupt, rest, poll) {
-                return 0;
-            }
+            Phase::Yields(before) => match before + self.give_core(before) {
+                yields if yields < self.yields => YIELDING + yields,
+                _ => SLEEPING,
+            },
+            Phase::Sleeps(slept) => match self.sleep(slept, interrupt, rest, poll) {
+                true => 0,
+                false => failed.saturating_add(1),
+            },
         }
-        failed.saturating_add(1)
     }
 
     /// Sleeps. True if the last look found something, so that there was no sleep.
@@ -408,6 +411,32 @@ impl Waiter {
         }
         interrupt.disarm();
         found
+    }
+}
+
+/// Counts of failed steps from here on are yields.
+const YIELDING: u32 = 1 << 30;
+/// Counts of failed steps from here on are sleeps.
+const SLEEPING: u32 = 1 << 31;
+
+/// How a wait goes on. Yields and sleeps have counts of their own: other threads may change how long a wait spins, and a wait that has spun
+/// for long must not pass its yields over then.
+enum Phase {
+    Spins,
+    /// After so many yields.
+    Yields(u32),
+    /// After so many sleeps.
+    Sleeps(u32),
+}
+
+impl Phase {
+    /// After `failed` failed steps, of which `spin` may spin.
+    fn after(failed: u32, spin: u32) -> Phase {
+        match failed {
+            _ if failed < spin => Phase::Spins,
+            SLEEPING.. => Phase::Sleeps(failed - SLEEPING),
+            _ => Phase::Yields(failed.saturating_sub(YIELDING)),
+        }
     }
 }
 

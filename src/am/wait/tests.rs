@@ -160,13 +160,13 @@ fn what_a_peer_published_without_seeing_us_armed_is_found_before_a_long_sleep() 
     let interrupt = Unseen(Cell::new(Duration::ZERO));
     let ready = |look| look == Look::Last && !interrupt.0.get().is_zero();
     assert_eq!(
-        waiter.step(1000, &interrupt, true, Rest::Short, ready),
+        waiter.step(SLEEPING + 9, &interrupt, true, Rest::Short, ready),
         0,
         "the look after the first part of the sleep found it"
     );
     assert_eq!(interrupt.0.get(), interrupt.settling());
     let interrupt = Unseen(Cell::new(Duration::ZERO));
-    assert_eq!(waiter.step(1000, &interrupt, true, Rest::Short, |_| false), 1001);
+    assert_eq!(waiter.step(SLEEPING + 9, &interrupt, true, Rest::Short, |_| false), SLEEPING + 10);
     assert_eq!(interrupt.0.get(), Duration::from_micros(Rest::Short as u64), "the whole sleep, in two parts");
 }
 
@@ -175,7 +175,7 @@ fn longest_sleep(nodes: u32, rest: Rest) -> Duration {
     let waiter = Waiter::new(nodes, nodes, 2, Some(0));
     let sleep = |slept| {
         let interrupt = Unseen(Cell::new(Duration::ZERO));
-        waiter.step(waiter.yields + slept, &interrupt, true, rest, |_| false);
+        waiter.step(SLEEPING + slept, &interrupt, true, rest, |_| false);
         interrupt.0.get()
     };
     (0..100).map(sleep).max().unwrap()
@@ -215,7 +215,7 @@ fn the_look_between_arming_and_sleeping_is_a_complete_one() {
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Sleeps(Cell::new(0));
     assert_eq!(
-        waiter.step(1000, &interrupt, true, Rest::Short, |look| look == Look::Last),
+        waiter.step(SLEEPING, &interrupt, true, Rest::Short, |look| look == Look::Last),
         0,
         "it found something: that is progress"
     );
@@ -259,6 +259,19 @@ fn all_yields_come_before_the_first_sleep_however_the_spin_changes() {
     }
     waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
     assert_eq!(interrupt.0.get(), 1);
+}
+
+#[test]
+fn a_wait_that_has_spun_for_long_still_yields_when_another_thread_ends_the_spin() {
+    stop_the_clock(0);
+    let waiter = Waiter::new(1, 1, 1, None);
+    let interrupt = Sleeps(Cell::new(0));
+    let failed =
+        (0..SPIN_DEDICATED - 1).fold(0, |failed, _| waiter.step(failed, &interrupt, true, Rest::Short, |_| false));
+    waiter.adapt(SWITCHED * 2); // by the other thread
+    assert!(failed > waiter.spins() + YIELDS_DEDICATED);
+    waiter.step(failed, &interrupt, true, Rest::Short, |_| false);
+    assert_eq!(interrupt.0.get(), 0);
 }
 
 #[test]
