@@ -416,8 +416,8 @@ impl Waiter {
 
 /// Counts of failed steps from here on are yields.
 const YIELDING: u32 = 1 << 30;
-/// Counts of failed steps from here on are sleeps.
-const SLEEPING: u32 = 1 << 31;
+/// Counts of failed steps from here on are sleeps: a wait with this count is about to make its first.
+pub const SLEEPING: u32 = 1 << 31;
 
 /// How a wait goes on. Yields and sleeps have counts of their own: other threads may change how long a wait spins, and a wait that has spun
 /// for long must not pass its yields over then.

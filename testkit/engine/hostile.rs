@@ -11,7 +11,7 @@ use crate::am::region::RING;
 use crate::am::slot::{BOUNCE_WORD, COUNT_WORD, Carry, Meta};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
-use crate::am::wait::Look;
+use crate::am::wait::{Look, SLEEPING};
 use crate::base::error::Error;
 use crate::base::fatal::caught::catch;
 use crate::sci::fickle;
@@ -124,7 +124,7 @@ fn an_answer_of_a_stranger_is_fatal<A: Kit>() {
     let [a, b] = pair::<A>();
     forge(&b, a.am.layout.reply(0), NOTE, 0, Carry::Inline, 0, &[]);
     b.am.peers[0].control.publish32(a.am.layout.ready(1) + 4, 1);
-    let text = fatal_text(|| a.am.wait_step(1 << 20));
+    let text = fatal_text(|| a.am.wait_step(SLEEPING));
     assert!(text.contains("node 1") && text.contains("not sent"), "{text}");
     assert_eq!(a.am.peers.all_known().count(), 0);
 }

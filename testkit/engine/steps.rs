@@ -6,6 +6,7 @@
 use super::world::{Node, Shape, Steady, Watchdog, deliver, nodes, tests_over};
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
+use crate::am::wait::SLEEPING;
 use crate::base::error::{Error, Kind, is_bad_arg as is_bad};
 use crate::sci::heap::Heap;
 use crate::sync::Ordering;
@@ -345,7 +346,7 @@ fn the_last_look_before_a_sleep_misses_nothing<A: Steady>() {
         steps.request(0, 1, ECHO, 2);
         steps.poll(1);
         steps.take_log();
-        let failed = steps.on(0, |node| node.am.wait_step(1 << 20));
+        let failed = steps.on(0, |node| node.am.wait_step(SLEEPING));
         assert_eq!(steps.take_log(), [(1, note_of(2))], "a reply behind an unanswered request, after {offset} polls");
         assert_eq!(failed, 0, "a wait that ran a handler made progress");
     }
@@ -382,7 +383,10 @@ fn a_reply_of_which_part_has_arrived_is_no_progress<A: Steady>() {
     let log = steps.take_log();
     let [(99, failed)] = log[..] else { panic!("{log:?}") };
     // It may be more: if another process had the core meanwhile, a wait skips steps.
-    assert!(failed >= 64, "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}");
+    assert!(
+        failed as u32 >= 64,
+        "each of 64 looks found nothing, so such a wait comes to yield and to sleep: {failed}"
+    );
     assert_eq!(steps.poll_until_quiet(0), [(1, 1000)]);
 }
 

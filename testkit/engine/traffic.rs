@@ -10,6 +10,7 @@ use crate::am::region::{MAX_ARGS, MAX_MEDIUM};
 use crate::am::slot::inline_max;
 use crate::am::source::{Args, Source};
 use crate::am::token::Token;
+use crate::am::wait::SLEEPING;
 use crate::base::error::Error;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
@@ -291,7 +292,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
             if self.course.failed.load(Ordering::Relaxed) {
                 // Serves a little longer, so that no other node gets stuck in the engine.
                 for _ in 0..500 {
-                    self.node.am.wait_step(1000);
+                    self.node.am.wait_step(SLEEPING + 4); // sleeps for 0.8 ms
                 }
                 return;
             }

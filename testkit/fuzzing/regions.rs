@@ -8,6 +8,7 @@ use super::Input;
 use super::scene::{Seat, act, has_slot, seats, source, with_args};
 use crate::am::region::{Layout, MAX_MEDIUM, RING};
 use crate::am::slot::{Carry, Meta};
+use crate::am::wait::SLEEPING;
 use crate::sci::fickle;
 use crate::sci::{LocalMap, RemoteMap};
 use crate::testkit::world::Shape;
@@ -77,8 +78,8 @@ impl Scene {
     fn poll(&self, who: usize, script: u64, last: bool) -> Result<(), String> {
         act(&self.seats[who], script, |seat| {
             if last {
-                // The steps of a wait: yields, then a thorough look, then a sleep of 50 µs.
-                seat.node.am.wait_step(1 << 20);
+                // A thorough look, then a sleep of 50 µs.
+                seat.node.am.wait_step(SLEEPING);
             } else {
                 seat.node.am.poll();
             }
