@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)] // memory as clients have it
 
-use super::plan::mix;
+use super::plan::{mix, stream};
 use super::world::{Kit, Node, Shape, Watchdog, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
@@ -139,17 +139,8 @@ struct What {
 }
 
 /// The bytes that `member` gives for `to` in a call.
-///
-/// Each word follows from the one before, in a plain loop: with `mix` for each word, which nothing optimises in tests, making the bytes took
-/// more time than the collectives.
 fn bytes(call: u64, member: usize, to: usize, len: usize) -> Vec<u8> {
-    let mut word = mix(&[call, member as u64, to as u64]);
-    let mut bytes = vec![0; len];
-    for place in bytes.chunks_mut(8) {
-        place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
-        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    }
-    bytes
+    stream(mix(&[call, member as u64, to as u64]), len)
 }
 
 /// x ↦ ax + b after x ↦ cx + d, as two halves of a word: it does not commute.
@@ -212,8 +203,8 @@ fn all_kinds<A: Kit + Mapped>(
             let root = mix(&[number]) as usize % count;
             let call = |kind, reduction| What { kind, root, each, flags: sync, memory: turn, reduction };
             let mine = |to| bytes(number, me, to, each);
-            let all_mine: Vec<u8> = (0..count).flat_map(mine).collect();
-            let from_all = |to| (0..count).flat_map(|m| bytes(number, m, to, each)).collect::<Vec<u8>>();
+            let all_mine = (0..count).map(mine).collect::<Vec<_>>().concat();
+            let from_all = |to| (0..count).map(|m| bytes(number, m, to, each)).collect::<Vec<_>>().concat();
             let at_root = |expected: Vec<u8>| if me == root { expected } else { vec![0xee; expected.len()] };
             let context = |what| format!("{what} of {each} bytes, member {me} of {count}, root {root}");
 

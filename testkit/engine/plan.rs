@@ -1,6 +1,7 @@
 //! The plan of the messages between nodes. Both sides compute it, so the receiver can check every argument and byte.
 
 use crate::am::region::MAX_ARGS;
+use std::sync::LazyLock;
 
 /// Bits that depend on all of `parts` (splitmix64).
 pub(super) fn mix(parts: &[u64]) -> u64 {
@@ -64,19 +65,33 @@ pub(super) fn args(name: Name, count: usize) -> Vec<i32> {
 }
 
 /// The payload's bytes.
-pub(super) fn bytes(name: Name, len: usize) -> impl Iterator<Item = u8> {
-    let key = mix(&name);
-    (0..len as u64).map(move |i| (key.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 56) as u8)
+pub(super) fn bytes(name: Name, len: usize) -> Vec<u8> {
+    stream(mix(&name), len)
 }
 
-/// Lengths around those at which the engine changes its way, up to `most`.
-pub(super) fn lengths(most: usize) -> Vec<usize> {
-    let edges: [usize; 21] =
-        [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
-    let around = |edge: usize| edge.saturating_sub(1)..=edge + 1;
-    let mut all: Vec<usize> = edges.into_iter().flat_map(around).filter(|len| *len <= most).collect();
-    all.dedup();
-    all
+/// Bytes that all differ for another `word`.
+///
+/// Each word follows from the one before, in a plain loop: with `mix` for each word, or a closure for each byte, which nothing optimises in
+/// tests, making the bytes took more time than the messages.
+pub(super) fn stream(mut word: u64, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    for place in bytes.chunks_mut(8) {
+        place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    }
+    bytes
+}
+
+/// Lengths around those at which the engine changes its way, up to `most`, in order.
+pub(super) fn lengths(most: usize) -> &'static [usize] {
+    static ALL: LazyLock<Vec<usize>> = LazyLock::new(|| {
+        let edges: [usize; 21] =
+            [0, 8, 16, 24, 32, 48, 56, 64, 80, 96, 100, 112, 128, 192, 256, 300, 1024, 4096, 65536, 65_600, 131_072];
+        let mut all: Vec<usize> = edges.into_iter().flat_map(|edge| edge.saturating_sub(1)..=edge + 1).collect();
+        all.dedup();
+        all
+    });
+    &ALL[..ALL.partition_point(|len| *len <= most)]
 }
 
 /// A leg drawn by `bits`, with a payload of at most `most` bytes.

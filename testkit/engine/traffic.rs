@@ -106,7 +106,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         let mut buffer = std::mem::take(&mut *self.buffer.borrow_mut());
         buffer.resize(buffer.len().max(leg.len + 128), 0);
         let skew = (buffer.as_ptr() as usize).wrapping_neg() % 64 + leg.from;
-        buffer[skew..].iter_mut().zip(bytes(name, leg.len)).for_each(|(b, value)| *b = value);
+        buffer[skew..][..leg.len].copy_from_slice(&bytes(name, leg.len));
         // SAFETY: the bytes stay as they are until after the call.
         let source = unsafe { Source::new(buffer.as_ptr().wrapping_add(skew), leg.len) };
         let am = &self.node.am;
@@ -203,10 +203,17 @@ impl<'a, A: Kit> Traffic<'a, A> {
         if values != args(name, leg.args) {
             return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: arguments differ"));
         }
-        // SAFETY: the handler's payload; nothing else changes it while the handler runs.
+        // SAFETY: the handler's payload and bytes beside it; nothing else changes them while the handler runs.
         let at = |i: usize| unsafe { load.0.wrapping_add(i).read() };
-        if let Some(i) = bytes(name, leg.len).enumerate().position(|(i, value)| at(i) != value) {
-            return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: byte {i} is {:#x}", at(i)));
+        let expected = bytes(name, leg.len);
+        let came = match leg.len {
+            0 => &[],
+            // SAFETY: so.
+            len => unsafe { std::slice::from_raw_parts(load.0, len) },
+        };
+        if came != expected {
+            let i = (0..leg.len).find(|i| came[*i] != expected[*i]).expect("they differ");
+            return self.fail(format_args!("message {name:?} from {peer}, {leg:?}: byte {i} is {:#x}", came[i]));
         }
         if category == Category::Medium && leg.len > 0 && !(load.0 as usize).is_multiple_of(8) {
             self.fail(format_args!("message {name:?} from {peer}: Medium buffer at {:?}", load.0));
@@ -339,11 +346,11 @@ fn every_leg() -> Vec<Leg> {
     for args in 0..=MAX_ARGS {
         let inline = crate::am::slot::inline_max(args);
         let around = [inline - 1, inline, inline + 1];
-        let longer = lengths(4096).into_iter().filter(|len| (len + args).is_multiple_of(4));
+        let longer = lengths(4096).iter().copied().filter(|len| (len + args).is_multiple_of(4));
         legs.extend(around.into_iter().chain(longer).map(|len| Leg { from: args, ..Leg::medium(args, len) }));
     }
     legs.extend([MAX_MEDIUM - 1, MAX_MEDIUM].map(|len| Leg::medium(3, len)));
-    for (i, len) in lengths(131_072).into_iter().enumerate() {
+    for (i, len) in lengths(131_072).iter().copied().enumerate() {
         let skews = if len <= 4096 { 64 } else { 4 };
         legs.extend((0..skews).map(|skew| {
             let (from, to) = (skew % 8, (skew / 8 + i) % 8);
