@@ -7,6 +7,7 @@ mod engine;
 #[cfg(not(loom))]
 pub mod fuzzing;
 pub(crate) mod party;
+pub(crate) mod payload;
 #[cfg(test)]
 pub(crate) mod scratch;
 #[cfg(all(test, not(loom)))]

@@ -17,6 +17,7 @@ use crate::deck::engine::{Deck, Region, Setting, Tables};
 use crate::deck::message::{Bytes, Message, Storage};
 use crate::deck::messages::{self, Place};
 use crate::sci::{Adapter, NodeId};
+use crate::testkit::payload::payload;
 use crate::testkit::world::{Kit, Node, Shape, carry, nodes_with};
 use crate::verbs::Flags;
 use std::cell::Cell;
@@ -248,8 +249,7 @@ impl<A: Adapter> Drop for Party<A> {
 
 /// The bytes of message `number` of `sender`.
 pub(crate) fn pattern(sender: u32, number: u32, len: usize) -> Vec<u8> {
-    let first = number.wrapping_mul(31) ^ sender.wrapping_mul(7);
-    (0..len).map(|at| (first as usize + at * 5 + (at >> 8)) as u8).collect()
+    payload(u64::from(sender) << 32 | u64::from(number), len)
 }
 
 /// A message with these bytes, in memory of this process.

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)] // memory as clients have it
 
-use super::plan::{mix, stream};
+use super::plan::mix;
 use super::world::{Kit, Node, Shape, Watchdog, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
@@ -18,6 +18,7 @@ use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::peers::places::Places;
 use crate::sci::heap::Heap;
 use crate::sci::{Mapped, NodeId, Placement, RemoteSegment};
+use crate::testkit::payload::payload;
 use crate::testkit::shipping::{Apart, Paired, Together};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -140,7 +141,7 @@ struct What {
 
 /// The bytes that `member` gives for `to` in a call.
 fn bytes(call: u64, member: usize, to: usize, len: usize) -> Vec<u8> {
-    stream(mix(&[call, member as u64, to as u64]), len)
+    payload(mix(&[call, member as u64, to as u64]), len)
 }
 
 /// x ↦ ax + b after x ↦ cx + d, as two halves of a word: it does not commute.

@@ -1,6 +1,7 @@
 //! The plan of the messages between nodes. Both sides compute it, so the receiver can check every argument and byte.
 
 use crate::am::region::MAX_ARGS;
+use crate::testkit::payload::payload;
 use std::sync::LazyLock;
 
 /// Bits that depend on all of `parts` (splitmix64).
@@ -66,20 +67,7 @@ pub(super) fn args(name: Name, count: usize) -> Vec<i32> {
 
 /// The payload's bytes.
 pub(super) fn bytes(name: Name, len: usize) -> Vec<u8> {
-    stream(mix(&name), len)
-}
-
-/// Bytes that all differ for another `word`.
-///
-/// Each word follows from the one before, in a plain loop: with `mix` for each word, or a closure for each byte, which nothing optimises in
-/// tests, making the bytes took more time than the messages.
-pub(super) fn stream(mut word: u64, len: usize) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    for place in bytes.chunks_mut(8) {
-        place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
-        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    }
-    bytes
+    payload(mix(&name), len)
 }
 
 /// Lengths around those at which the engine changes its way, up to `most`, in order.
