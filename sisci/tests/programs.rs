@@ -103,6 +103,16 @@ fn handlers_of_signals_tidy_up_on_two_hosts() {
 }
 
 #[test]
+fn handlers_of_signals_tidy_up_with_the_times_of_cards() {
+    program_with("signals", &["timing"]);
+}
+
+#[test]
+fn handlers_of_signals_tidy_up_in_calls_that_are_traced() {
+    program_with("signals", &["trace"]);
+}
+
+#[test]
 fn odd_lives() {
     program("lives");
 }
