@@ -1,10 +1,13 @@
 /* Figures of libsisci beside what the machine itself needs for the same, in one run: medians of rounds in turns.
  *
  *   bench [ROUNDS]     default 9; verifies what it moves */
-#include <linux/futex.h>
-#include <sys/syscall.h>
-
 #include "test.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 
 static _Atomic int *words;
 static int rounds = 9;
@@ -22,6 +25,19 @@ static void row(const char *what, const char *unit, double scale) {
 }
 
 static char from[1 << 20], to[1 << 20];
+
+/* The least that a copy by a handle is: the handle's place in a table, whether it still stands there, and whether the bytes are in the map. */
+static struct {
+  size_t key, size;
+  char *base;
+} *volatile places;
+
+__attribute__((noinline)) static unsigned copy_by_handle(const void *memory, size_t handle, size_t offset, size_t size) {
+  size_t place = handle >> 4 & 63;
+  if (places[place].key != handle || offset > places[place].size || size > places[place].size - offset) return 1;
+  memmove(places[place].base + offset, memory, size);
+  return 0;
+}
 
 /* Copies by the processor and by DMA, within one process. */
 static void copies(void *arg) {
@@ -44,11 +60,14 @@ static void copies(void *arg) {
   EXPECT(OK, SCIPrepareSegment(mine, 0, 0, &e));
   source = (char *)SCIMapLocalSegment(mine, &own, 0, 0, NULL, 0, &e);
   EXPECT(OK, SCICreateDMAQueue(sd, &d, 0, 1, 0, &e));
+  places = calloc(64, sizeof *places);
+  CHECK(places != NULL);
+  places[7].key = 0x74, places[7].size = 1 << 20, places[7].base = (char *)(uintptr_t)p;
   for (i = 0; i < sizeof from; i++) source[i] = from[i] = (char)(i * 13 + i / 4096);
   for (k = 0; k < 3; k++) {
     n = (size_t)(40 << 20) / (sizes[k] < 4096 ? sizes[k] * 8 : sizes[k]);
     double start;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
       if (kind == 3 && k != 2) continue;
       for (t = 0; t < rounds; t++) {
         start = now();
@@ -59,16 +78,124 @@ static void copies(void *arg) {
           case 0: for (i = 0; i < n; i++) SCIMemCpy(NULL, from, map, 0, sizes[k], 0, &e); break;
           case 1: for (i = 0; i < n; i++) SCIMemWrite(from, p, sizes[k], 0, &e); break;
           case 2: for (i = 0; i < n; i++) SCIMemCpy(q, from, map, 0, sizes[k], SCI_FLAG_ERROR_CHECK, &e); break;
+          case 4: for (i = 0, e = SCI_ERR_OK; i < n; i++) e |= copy_by_handle(from, 0x74, 0, sizes[k]); break;
           default: for (i = 0; i < n; i++) SCIStartDmaTransfer(d, mine, r, 0, sizes[k], 0, NULL, NULL, SCI_FLAG_DMA_WAIT, &e);
         }
         ours[t] = (now() - start) / (double)n;
         CHECK(e == SCI_ERR_OK && memcmp((const void *)(uintptr_t)p, from, sizes[k]) == 0);
       }
       snprintf(text, sizeof text, "%s of %zu bytes | memcpy",
-               kind == 0 ? "SCIMemCpy" : kind == 1 ? "SCIMemWrite" : kind == 2 ? "SCIMemCpy, ERROR_CHECK" : "SCIStartDmaTransfer, DMA_WAIT", sizes[k]);
+               kind == 0 ? "SCIMemCpy" : kind == 1 ? "SCIMemWrite" : kind == 2 ? "SCIMemCpy, ERROR_CHECK" : kind == 3 ? "SCIStartDmaTransfer, DMA_WAIT" : "the least by a handle", sizes[k]);
       row(text, "ns", 1000);
     }
   }
+  SCITerminate();
+}
+
+/* A segment made, connected, mapped and freed, and what a program needs for the same with sockets and memory files alone: a thread that lets in who comes. */
+enum { LISTENER = 1 << 30, SEGMENT = 8192, CYCLES = 200 };
+static int watched, offered_file;
+
+/* A message that may carry a file. */
+struct post {
+  char bytes[32];
+  struct iovec part;
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr head;
+  } control;
+  struct msghdr whole;
+};
+
+static struct msghdr *with_file(struct post *p) {
+  memset(p, 0, sizeof *p);
+  p->part = (struct iovec){p->bytes, sizeof p->bytes};
+  p->control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  p->whole = (struct msghdr){.msg_iov = &p->part, .msg_iovlen = 1, .msg_control = p->control.bytes, .msg_controllen = sizeof p->control.bytes};
+  return &p->whole;
+}
+
+static void look_at(int fd, int data) {
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = data};
+  CHECK(epoll_ctl(watched, EPOLL_CTL_ADD, fd, &event) == 0);
+}
+
+static void *lets_in(void *arg) {
+  for (;;) {
+    struct epoll_event event;
+    struct ucred who;
+    socklen_t size = sizeof who;
+    struct post p;
+    int fd;
+    if (epoll_wait(watched, &event, 1, -1) != 1) continue;
+    fd = event.data.fd;
+    if (fd & LISTENER) {
+      fd = accept4(fd & ~LISTENER, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0) look_at(fd, fd);
+    } else if (recv(fd, p.bytes, sizeof p.bytes, MSG_DONTWAIT) <= 0) {
+      close(fd);
+    } else {
+      CHECK(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == getuid());
+      with_file(&p);
+      memcpy(CMSG_DATA(&p.control.head), &offered_file, sizeof offered_file);
+      CHECK(sendmsg(fd, &p.whole, MSG_NOSIGNAL) == sizeof p.bytes);
+    }
+  }
+  return arg;
+}
+
+static void bare_cycle(void) {
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)sprintf(name.sun_path + 1, "sisci-bench/%d", (int)getpid()));
+  int file = memfd_create("bench", MFD_CLOEXEC | MFD_ALLOW_SEALING), listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), got;
+  struct post p;
+  volatile int *there;
+  CHECK(ftruncate(file, SEGMENT) == 0 && fallocate(file, 0, 0, SEGMENT) == 0);
+  CHECK(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+  CHECK(bind(listener, (struct sockaddr *)&name, size) == 0 && listen(listener, 8) == 0);
+  offered_file = file;
+  look_at(listener, listener | LISTENER);
+  CHECK(connect(fd, (struct sockaddr *)&name, size) == 0);
+  with_file(&p);
+  CHECK(send(fd, p.bytes, sizeof p.bytes, 0) == sizeof p.bytes && recvmsg(fd, &p.whole, MSG_CMSG_CLOEXEC) == sizeof p.bytes);
+  memcpy(&got, CMSG_DATA(&p.control.head), sizeof got);
+  there = (volatile int *)mmap(NULL, SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED, got, 0);
+  CHECK(there[0] == 0);
+  there[0] = 1;
+  munmap((void *)(uintptr_t)there, SEGMENT);
+  close(got), close(fd), close(listener), close(file);
+}
+
+static void cycle(sci_desc_t sd) {
+  sci_local_segment_t s = offered(sd, 7, SEGMENT, 0);
+  sci_remote_segment_t r = connected(sd, 4, 7, 0);
+  sci_map_t map;
+  volatile int *there = (volatile int *)SCIMapRemoteSegment(r, &map, 0, 0, NULL, 0, &e);
+  CHECK(there[0] == 0);
+  there[0] = 1;
+  EXPECT(OK, SCIUnmapSegment(map, 0, &e));
+  EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(s, 0, &e));
+}
+
+static void cycles(void *arg) {
+  sci_desc_t sd = opened();
+  pthread_t thread;
+  int t, i;
+  (void)arg;
+  watched = epoll_create1(EPOLL_CLOEXEC);
+  CHECK(watched >= 0 && pthread_create(&thread, NULL, lets_in, NULL) == 0);
+  for (i = 0; i < CYCLES; i++) bare_cycle(), cycle(sd);
+  for (t = 0; t < rounds; t++) {
+    double start = now();
+    for (i = 0; i < CYCLES; i++) bare_cycle();
+    bare[t] = (now() - start) / CYCLES;
+    start = now();
+    for (i = 0; i < CYCLES; i++) cycle(sd);
+    ours[t] = (now() - start) / CYCLES;
+  }
+  row("a segment made, connected, mapped, freed | sockets, memfd", "us", 1);
   SCITerminate();
 }
 
@@ -207,6 +334,7 @@ int main(int argc, char **argv) {
   atomic_store(words + 21, fds[1]);
   printf("%-58s %9s %9s\n", "what | beside what", "ours", "bare");
   joined(node(4, copies, NULL));
+  joined(node(4, cycles, NULL));
   one = node(4, side, NULL);
   two = node(8, side, (void *)1);
   joined(one);

@@ -78,6 +78,11 @@ fn several_nodes_on_two_hosts() {
 }
 
 #[test]
+fn flags_that_are_set_and_cleared_on_two_hosts() {
+    program("flags");
+}
+
+#[test]
 fn messages_in_the_manner_of_2004() {
     program("conduit");
 }
@@ -95,6 +100,16 @@ fn handlers_of_signals_tidy_up() {
 #[test]
 fn handlers_of_signals_tidy_up_on_two_hosts() {
     program_with("signals", &["hosts"]);
+}
+
+#[test]
+fn handlers_of_signals_tidy_up_with_the_times_of_cards() {
+    program_with("signals", &["timing"]);
+}
+
+#[test]
+fn handlers_of_signals_tidy_up_in_calls_that_are_traced() {
+    program_with("signals", &["trace"]);
 }
 
 #[test]
