@@ -49,9 +49,16 @@ owned=$(grep '/$' "$here/$manifest" | while read -r directory; do
 done)
 mkdir -p "$prefix"
 if [ "$(cd "$prefix" && pwd -P)" != "$(cd "$here" && pwd -P)" ]; then
+  # What an earlier version put there and this one does not have goes, but for its library: programs that were built with it go on.
+  earlier=$(grep -v '/$' "$prefix/$manifest" 2>/dev/null | grep -vxFf "$here/$manifest") || :
+  libraries=$(echo "$earlier" | grep '^lib/libgasnet_sci\.so\.') || :
+  echo "$earlier" | while read -r file; do
+    case $file in '' | lib/libgasnet_sci.so.*) ;; *) rm -f "$prefix/$file" ;; esac
+  done
+  grep '/$' "$prefix/$manifest" 2>/dev/null | grep -vxFf "$here/$manifest" | LC_ALL=C sort -r | while read -r directory; do rmdir "$prefix/$directory" 2>/dev/null || :; done
   # A new inode for every file: programs that run keep the library they have.
   (cd "$here" && grep -v '/$' "$manifest" | tar -cf - -T -) | tar -C "$prefix" -xf - --no-same-owner --unlink-first
-  { grep -v '/$' "$here/$manifest"; echo "$owned"; } >"$prefix/$manifest.new"
+  { grep -v '/$' "$here/$manifest"; echo "$libraries"; echo "$owned"; } | grep . >"$prefix/$manifest.new"
   mv "$prefix/$manifest.new" "$prefix/$manifest"
 fi
 grep '\.mak$\|\.service$\|^share/modulefiles/.*[^/]$' "$here/$manifest" | while read -r file; do

@@ -1,7 +1,5 @@
 //! Connections whose two ends are in this process, which has the library's calls in the place of libc's.
 
-#![allow(clippy::undocumented_unsafe_blocks)] // each call is on memory of the test's own
-
 mod sets;
 
 use crate::conn::Conn;
@@ -49,10 +47,12 @@ struct Epoll(c_int);
 
 impl Epoll {
     fn new() -> Epoll {
+        // SAFETY: it takes no memory.
         Epoll(unsafe { libc::epoll_create1(0) })
     }
     fn control(&self, op: c_int, fd: c_int, events: c_int) -> c_int {
         let mut event = epoll_event { events: events as u32, u64: fd as u64 };
+        // SAFETY: `event` is read before the call returns.
         unsafe { libc::epoll_ctl(self.0, op, fd, &mut event) }
     }
     fn add(&self, stream: &TcpStream, events: c_int) {
@@ -61,6 +61,7 @@ impl Epoll {
     /// What is reported: descriptors and events.
     fn wait(&self, time: c_int) -> Vec<(c_int, c_int)> {
         let mut all = [epoll_event { events: 0, u64: 0 }; 8];
+        // SAFETY: `all` has room for eight.
         let n = unsafe { libc::epoll_wait(self.0, all.as_mut_ptr(), 8, time) };
         all[..n.max(0) as usize].iter().map(|it| (it.u64 as c_int, it.events as c_int)).collect()
     }
@@ -68,8 +69,37 @@ impl Epoll {
 
 impl Drop for Epoll {
     fn drop(&mut self) {
-        unsafe { libc::close(self.0) };
+        close(self.0);
     }
+}
+
+/// Closes a descriptor that nothing else owns: of a set or a pipe, one that was taken out of its stream, or, in a child, a copy.
+fn close(fd: c_int) -> c_int {
+    // SAFETY: it takes no memory, and who called knows that nobody uses the number any more.
+    unsafe { libc::close(fd) }
+}
+
+/// Bytes that can be read.
+fn available(end: &TcpStream) -> c_int {
+    let mut n = -1;
+    // SAFETY: FIONREAD writes one int.
+    unsafe { libc::ioctl(end.as_raw_fd(), libc::FIONREAD, &mut n) };
+    n
+}
+
+/// A pipe by whose end a parent says that its child may go on: the end to read from, and that to close.
+fn pipe() -> [c_int; 2] {
+    let mut ends = [0; 2];
+    // SAFETY: it writes two descriptors.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    ends
+}
+
+/// Whether a pipe has come to its end; waits for it.
+fn has_ended(pipe: c_int) -> bool {
+    let mut byte = 0u8;
+    // SAFETY: there is room for the one byte.
+    unsafe { libc::read(pipe, (&raw mut byte).cast(), 1) == 0 }
 }
 
 /// Sleepers of a bell, as the other side sees them.
@@ -102,6 +132,7 @@ fn who_heard_a_bell_rings_for_the_others_that_sleep() {
     let conn = conn(&other);
     let is_rung = || {
         let mut entry = libc::pollfd { fd: conn.bells[conn.side][IN], events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, a time, and no mask of signals.
         unsafe { real::ppoll(&mut entry, 1, &libc::timespec { tv_sec: 0, tv_nsec: 0 }, std::ptr::null()) == 1 }
     };
     conn.mine().bells[IN].arm(); // another thread sleeps in recv
@@ -148,6 +179,7 @@ fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
     let conn = fds::conn(fd).unwrap();
     let blocked = thread::spawn(move || {
         let mut bytes = [0u8; 16];
+        // SAFETY: `bytes` has room for 16.
         let n = unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), 16, 0) };
         (n, real::errno())
     });
@@ -156,6 +188,7 @@ fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
     let (foreign, to_foreign) = std::os::unix::net::UnixStream::pair().unwrap();
     (&to_foreign).write_all(b"not for the other").unwrap();
     crate::calls::descriptors::forget(fd);
+    // SAFETY: it takes no memory. What `fd` was is meant to go.
     unsafe { real::dup2(foreign.as_raw_fd(), fd) };
     drop(one);
     let (n, errno) = blocked.join().unwrap();
@@ -163,7 +196,7 @@ fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
     let mut bytes = [0; 17];
     (&foreign).read_exact(&mut bytes).unwrap();
     assert_eq!(&bytes, b"not for the other");
-    unsafe { libc::close(fd) };
+    close(fd);
 }
 
 #[test]
@@ -201,8 +234,7 @@ fn whatever_stands_in_the_shared_memory_nothing_is_touched_outside() {
                 let len = (random() % 2900) as usize;
                 let _ = end.read(&mut bytes[..len]);
                 assert!(bytes[len..].iter().all(|&byte| byte == 0xee), "bytes behind the program's buffer");
-                let mut n = 0;
-                unsafe { libc::ioctl(end.as_raw_fd(), libc::FIONREAD, &mut n) };
+                available(end);
             }
         }
         assert_eq!(conns[0].shared().state.load(Ordering::Relaxed), JOINED);
@@ -228,21 +260,27 @@ fn times_that_no_clock_reaches_are_for_ever_and_wrong_ones_are_refused() {
     one.write_all(b"x").unwrap();
     let mut entry = libc::pollfd { fd: other.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let ages = libc::timespec { tv_sec: i64::MAX, tv_nsec: 999_999_999 };
+    // SAFETY: one entry, a time, and no mask of signals.
     assert_eq!(unsafe { libc::ppoll(&mut entry, 1, &ages, std::ptr::null()) }, 1);
     let set = Epoll::new();
     set.add(&other, libc::EPOLLIN);
     assert_eq!(set.wait(c_int::MAX).len(), 1);
     let mut wrong = libc::timeval { tv_sec: -1, tv_usec: 0 };
+    // SAFETY: a set of no descriptors is all zeros.
     let mut read: libc::fd_set = unsafe { std::mem::zeroed() };
+    // SAFETY: a test has few descriptors; the set has room for 1,024.
     unsafe { libc::FD_SET(other.as_raw_fd(), &mut read) };
     let none = std::ptr::null_mut();
+    // SAFETY: a set and a time of this function's, and no others.
     let n = unsafe { libc::select(other.as_raw_fd() + 1, &mut read, none, none, &mut wrong) };
     assert_eq!((n, real::errno()), (-1, libc::EINVAL));
     let wrong = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000_000 };
+    // SAFETY: as above.
     let n = unsafe { libc::ppoll(&mut entry, 1, &wrong, std::ptr::null()) };
     assert_eq!((n, real::errno()), (-1, libc::EINVAL));
     let ages = libc::timeval { tv_sec: i64::MAX / 2, tv_usec: 0 };
     let fd = other.as_raw_fd();
+    // SAFETY: a timeval has 16 bytes.
     unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, (&raw const ages).cast(), 16) };
     let mut other = other;
     other.read_exact(&mut [0]).unwrap();
@@ -268,7 +306,9 @@ fn after_very_many_additions_items_are_still_told() {
 
 /// Runs in a child, which ends with what it gives.
 fn in_child(run: impl FnOnce() -> bool) -> libc::pid_t {
+    // SAFETY: the child makes calls that the library serves behind a fork, too. It allocates nothing: a thread of the parent may have had that lock.
     match unsafe { libc::fork() } {
+        // SAFETY: it ends the child, whose parent has all that would be dropped.
         0 => unsafe { libc::_exit(i32::from(!run())) },
         child => child,
     }
@@ -276,6 +316,7 @@ fn in_child(run: impl FnOnce() -> bool) -> libc::pid_t {
 
 fn ended_well(child: libc::pid_t) -> bool {
     let mut status = -1;
+    // SAFETY: it writes one int.
     unsafe { libc::waitpid(child, &mut status, 0) };
     status == 0
 }
@@ -285,20 +326,18 @@ fn what_was_offered_when_a_process_forked_stays_the_kernels() {
     let _alone = alone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let mut hold = [0; 2];
-    unsafe { libc::pipe(hold.as_mut_ptr()) };
+    let hold = pipe();
     let child = in_child(|| {
-        let mut byte = 0u8;
-        unsafe { libc::close(hold[1]) };
-        unsafe { libc::read(hold[0], (&raw mut byte).cast(), 1) == 0 }
+        close(hold[1]);
+        has_ended(hold[0])
     });
     let mut other = listener.accept().unwrap().0;
     assert_eq!(fds::kind(other.as_raw_fd()), fds::FOREIGN, "which of the two processes would serve it?");
     one.write_all(b"by kernel").unwrap();
     other.read_exact(&mut [0; 9]).unwrap();
-    unsafe { libc::close(hold[1]) };
+    close(hold[1]);
     assert!(ended_well(child));
-    unsafe { libc::close(hold[0]) };
+    close(hold[0]);
 }
 
 #[test]
@@ -308,6 +347,7 @@ fn what_steps_down_loses_no_byte_and_a_child_keeps_none_of_it() {
     one.set_nonblocking(true).unwrap();
     for (end, name) in [(&one, libc::SO_SNDBUF), (&other, libc::SO_RCVBUF)] {
         let least = 4096;
+        // SAFETY: an int has four bytes.
         unsafe { libc::setsockopt(end.as_raw_fd(), libc::SOL_SOCKET, name, (&raw const least).cast(), 4) };
     }
     let mut sent = 0;
@@ -319,13 +359,11 @@ fn what_steps_down_loses_no_byte_and_a_child_keeps_none_of_it() {
     while let Ok(n) = one.write(&vec![7; 40_000]) {
         sent += n;
     }
-    let mut hold = [0; 2];
-    unsafe { libc::pipe(hold.as_mut_ptr()) };
+    let hold = pipe();
     let fd = one.as_raw_fd();
     let child = in_child(|| {
-        let mut byte = 0u8;
-        [fd, hold[1]].into_iter().for_each(|fd| assert_eq!(unsafe { libc::close(fd) }, 0));
-        unsafe { libc::read(hold[0], (&raw mut byte).cast(), 1) == 0 }
+        [fd, hold[1]].into_iter().for_each(|fd| assert_eq!(close(fd), 0));
+        has_ended(hold[0])
     });
     drop(one);
     let mut got = 0;
@@ -338,9 +376,9 @@ fn what_steps_down_loses_no_byte_and_a_child_keeps_none_of_it() {
         }
     }
     assert_eq!(got, sent);
-    unsafe { libc::close(hold[1]) };
+    close(hold[1]);
     assert!(ended_well(child));
-    unsafe { libc::close(hold[0]) };
+    close(hold[0]);
 }
 
 #[test]
@@ -363,8 +401,7 @@ fn after_its_own_end_a_reader_knows_what_is_there() {
     let (mut one, other) = pair();
     one.write_all(b"twelve bytes").unwrap();
     other.shutdown(Shutdown::Both).unwrap();
-    let mut n = -1;
-    unsafe { libc::ioctl(other.as_raw_fd(), libc::FIONREAD, &mut n) };
+    let n = available(&other);
     let mut bytes = [0; 16];
     let got = (&other).read(&mut bytes);
     match got {
@@ -381,6 +418,7 @@ fn what_was_there_at_its_own_end_is_there_after_it_stepped_down() {
     other.shutdown(Shutdown::Both).unwrap();
     crate::step::both(&conn(&other), "a test");
     let mut bytes = [0u8; 16];
+    // SAFETY: `bytes` has room for 16.
     let n = unsafe { real::recv(other.as_raw_fd(), bytes.as_mut_ptr().cast(), 16, 0) };
     assert_eq!((n, &bytes[..12]), (12, &b"twelve bytes"[..]));
     assert_eq!(other.read(&mut bytes).unwrap(), 0);

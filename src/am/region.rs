@@ -19,6 +19,9 @@ use crate::sci::SegmentId;
 
 /// Bytes of a cache line, and of an SCI packet.
 pub const LINE: usize = 64;
+/// Words of two kinds are this far apart, so that they share no cache line of any processor that the library is built for (docs/architectures.md). Nodes
+/// look at the words of one kind while peers write those of another.
+const APART: usize = if cfg!(loom) { LINE } else { 256 }; // every word is an object of a loom model
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;
 /// Part of every sequence, so that zeroed memory is no message. The bits below it count laps.
@@ -54,7 +57,7 @@ pub const LINKS: SegmentId = SegmentId(6);
 
 /// Changes whenever a region's layout or the protocol does; a peer with another value is refused. The size of a slot is part of
 /// it. Raise the number for any other change.
-const LAYOUT_VERSION: u64 = 0x5C1_0003 << 16 | SLOT as u64;
+const LAYOUT_VERSION: u64 = 0x5C1_0004 << 16 | SLOT as u64;
 
 /// What a node says of its layout, and of its kind of machine: nodes of a job say the same.
 pub fn layout_version() -> u64 {
@@ -81,8 +84,8 @@ impl Layout {
     pub fn new(nodes: u32, slots: u32) -> Layout {
         assert!(slots.is_power_of_two() && nodes > 0);
         let (nodes, shift, slots) = (nodes as usize, slots.trailing_zeros(), slots as usize);
-        let ready = LINE + lines(8 * nodes.div_ceil(GROUP));
-        let credit = ready + lines(8 * nodes);
+        let ready = APART + apart(8 * nodes.div_ceil(GROUP));
+        let credit = ready + apart(8 * nodes);
         Layout { nodes, slots, shift, ready, credit, queue_len: pages(2 * slots * SLOT + 2 * RING) }
     }
 
@@ -111,7 +114,7 @@ impl Layout {
 
     /// Exist word of `peer`'s group.
     pub fn exist(&self, peer: usize) -> usize {
-        LINE + 8 * (peer / GROUP)
+        APART + 8 * (peer / GROUP)
     }
 
     /// Ready counts that `peer` writes: requests in the low half, replies in the high half.
@@ -128,12 +131,12 @@ impl Layout {
 
     /// Position up to which `peer` has consumed our reply ring at its side.
     pub fn reply_credit(&self, peer: usize) -> usize {
-        self.credit(0) + lines(8 * self.nodes) + 8 * peer
+        self.credit(0) + apart(8 * self.nodes) + 8 * peer
     }
 
     /// Barrier cell that `peer` writes in phases of this parity.
     pub fn barrier(&self, parity: usize, peer: usize) -> usize {
-        self.reply_credit(0) + lines(8 * self.nodes) + 8 * (parity * self.nodes + peer)
+        self.reply_credit(0) + apart(8 * self.nodes) + 8 * (parity * self.nodes + peer)
     }
 
     /// Bytes of a control region.
@@ -217,8 +220,8 @@ impl Layout {
     }
 }
 
-const fn lines(bytes: usize) -> usize {
-    bytes.next_multiple_of(LINE)
+const fn apart(bytes: usize) -> usize {
+    bytes.next_multiple_of(APART)
 }
 
 const fn pages(bytes: usize) -> usize {
@@ -247,6 +250,17 @@ mod tests {
             assert!(fields.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0), "{nodes} nodes");
             let (last, len) = *fields.last().unwrap();
             assert!(last + len <= l.control_len());
+        }
+    }
+
+    #[test]
+    fn words_of_two_kinds_share_no_line_of_any_processor() {
+        for nodes in [1, 2, 8, 9, 64, 1000] {
+            let l = Layout::new(nodes, 64);
+            let last = nodes as usize - 1;
+            let starts = [l.exist(0), l.ready(0), l.credit(0), l.reply_credit(0), l.barrier(0, 0)];
+            let ends = [32, l.exist(last) + 8, l.ready(last) + 8, l.credit(last) + 8, l.reply_credit(last) + 8];
+            assert!(starts.iter().zip(ends).all(|(start, end)| start / 256 > (end - 1) / 256), "{nodes} nodes");
         }
     }
 

@@ -44,6 +44,13 @@ pub fn layout(version: u64) -> u64 {
     version | pages << PAGES | OWN << MACHINE | big
 }
 
+/// Bytes of a line of the first cache, as the C library finds them out. The kernel of a virtual machine may not list caches.
+pub fn cache_line() -> Option<u64> {
+    // SAFETY: sysconf takes an integer.
+    let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE) };
+    u64::try_from(bytes).ok().filter(|bytes| *bytes > 0)
+}
+
 /// What differs between a peer's [`layout`] and this program's.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unlike {
@@ -76,6 +83,11 @@ fn name(layout: u64) -> String {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_line_is_a_power_of_two_if_it_is_known() {
+        assert!(cache_line().is_none_or(|bytes| bytes.is_power_of_two() && (16..=2048).contains(&bytes)));
+    }
 
     #[test]
     fn kinds_of_machines_are_told_apart_and_named() {

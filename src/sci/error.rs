@@ -192,7 +192,11 @@ impl fmt::Display for SciError {
                 )
             }
             Self::LayoutMismatch { mine, found } => {
-                write!(f, "fabric layout {found:#x}, this node expects {mine:#x}: different libraries or jobs?")
+                write!(
+                    f,
+                    "another node of this host runs another version of the library, or is of another job (layouts {found:#x} and {mine:#x}): all nodes \
+                     of a job need the same build"
+                )
             }
             Self::FileLost => f.write_str("this program has closed the descriptor of the job's memory"),
             Self::System { call, errno } => {

@@ -12,7 +12,7 @@ const Change = (function () {
     throw new Error(sentence);
   }
 
-  // A name that nothing in the list has: the word and the least number.
+  // A name that nothing in the list has: the word and the first number that is free.
   function fresh(word, list) {
     let number = list.length;
     while (list.includes(word + number)) number++;
@@ -20,6 +20,7 @@ const Change = (function () {
   }
 
   const joined = (state, net) => ({ ...state, world: { ...state.world, net, machine: Net.machineOf(net) } });
+  const renamed = (state, net) => ({ ...state, world: { ...state.world, net, machine: Net.renamed(state.world.machine, net) } });
   const netOf = ({ world }) => world.net ?? refuse("the machines of this page are fixed by --topology");
 
   // The first position where less than `room` things are.
@@ -120,7 +121,7 @@ const Change = (function () {
     const { world } = state;
     if (kind === "machine") {
       const { machines, links } = netOf(state);
-      return joined(state, { machines: replaced(machines, number, value), links });
+      return renamed(state, { machines: replaced(machines, number, value), links });
     }
     if (kind === "link") return setLink(state, number, field, value);
     const things = kind === "rank" ? "ranks" : "names";
@@ -132,7 +133,8 @@ const Change = (function () {
     const old = links[number];
     const ends = { from: [value, old.ends[1]], to: [old.ends[0], value] }[field];
     if (ends && ends[0] === ends[1]) refuse("a link joins two machines");
-    return joined(state, { machines, links: replaced(links, number, ends ? { ...old, ends } : { ...old, [field]: value }) });
+    const net = { machines, links: replaced(links, number, ends ? { ...old, ends } : { ...old, [field]: value }) };
+    return field === "name" ? renamed(state, net) : joined(state, net);
   }
 
   return { make, remove, set };

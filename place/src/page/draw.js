@@ -2,7 +2,7 @@
 // Draws the mapping: positions, links by load, lines of traffic, and a tile for each rank and segment. The tiles stay the same
 // elements all the time, because one of them may have the focus. It changes no mapping.
 //
-// Called with `shown`: { world, mapping, traffic, bill, least: the bill of the present mapping, or null if the world was edited, chosen:
+// Called with `shown`: { world, mapping, traffic, bill, ofPresent: the bill of the present mapping, or null if the world was edited, chosen:
 // item or null, target: position or null, hidden: Set of kinds without lines }.
 const Draw = (function () {
   const svg = document.getElementById("drawing");
@@ -118,9 +118,9 @@ const Draw = (function () {
     });
   }
 
-  function links({ bill, least }) {
+  function links({ bill, ofPresent }) {
     if (!bill.links) return [];
-    const full = least?.busiest?.ns || bill.busiest?.ns || 0;
+    const full = ofPresent?.busiest?.ns || bill.busiest?.ns || 0;
     return layout.links.map(({ numbers, d, arrow, label, name }) => {
       const ns = Math.max(...numbers.map((link) => Model.linkTime(link, bill.links[link])));
       const bytes = Math.max(...numbers.map((link) => bill.links[link]));

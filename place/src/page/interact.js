@@ -31,7 +31,7 @@
     const bill = Model.bill(now.mapping, now.traffic);
     // Of another world than Rust's nobody has asked what would be best.
     const of = (name) => (isGiven() ? known(name) : null);
-    return { ...now, bill, least: of("present"), proposed: of("proposal"), chosen, target, hidden };
+    return { ...now, bill, ofPresent: of("present"), ofProposal: of("proposal"), chosen, target, hidden };
   }
 
   function refresh() {
@@ -78,7 +78,8 @@
 
   // --- changes -------------------------------------------------------------------------------------
 
-  function change(next) {
+  // A step that can be undone. `next` has what is another one now, of world, mapping and traffic.
+  function step(next) {
     past.push(now);
     ahead = [];
     become({ ...now, ...next });
@@ -99,9 +100,9 @@
   }
 
   function total() {
-    const { bill, least } = shown;
+    const { bill, ofPresent } = shown;
     if (!Number.isFinite(bill.cost)) return "some accesses have no way: links are missing";
-    const compared = least ? ", " + Panel.percent(Panel.change(bill.cost, least.cost)) + " against present" : "";
+    const compared = ofPresent ? ", " + Panel.percent(Panel.difference(bill.cost, ofPresent.cost)) + " against present" : "";
     return "total " + Draw.time(bill.cost) + compared;
   }
 
@@ -111,7 +112,7 @@
       aim();
       return Panel.say(what + ": nothing moves");
     }
-    change({ mapping });
+    step({ mapping });
     Panel.say(what + ": " + total());
   }
 
@@ -138,7 +139,7 @@
   // Where it cannot be, the sentence of the error says why.
   function attempt(what, make) {
     try {
-      change(make());
+      step(make());
     } catch (error) {
       refresh();
       return Panel.say(error.message);
@@ -166,12 +167,12 @@
   }
 
   function edit(index, field, value) {
-    change({ traffic: now.traffic.map((access, at) => (at === index ? { ...access, [field]: value } : access)) });
+    step({ traffic: now.traffic.map((access, at) => (at === index ? { ...access, [field]: value } : access)) });
     Panel.say("edited: " + total());
   }
 
   function add(access) {
-    change({ traffic: [...now.traffic, access] });
+    step({ traffic: [...now.traffic, access] });
     Panel.say("added: " + total());
   }
 
@@ -192,8 +193,8 @@
     const others = now.mapping.ranks.indexOf(position);
     const swap = item.kind === "rank" && others >= 0 && others !== item.number;
     const next = Model.bill(Model.moved(now.mapping, item, position), now.traffic);
-    const change = Panel.percent(Panel.change(next.cost, shown.bill.cost));
-    const difference = change === "same" ? "as now" : change;
+    const more = Panel.percent(Panel.difference(next.cost, shown.bill.cost));
+    const difference = more === "same" ? "as now" : more;
     const where = place(position) + (swap ? ", swapping with " + Draw.nameOf({ kind: "rank", number: others }) : "");
     return Draw.nameOf(item) + " at " + where + ": total " + Draw.time(next.cost) + ", " + difference;
   }

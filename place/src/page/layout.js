@@ -1,9 +1,15 @@
 "use strict";
 // Where positions and links lie in the drawing, in pixels. It knows neither traffic nor elements.
 //
-// A layout is { width, height, slots: [{ x, y }] with the middle of each position, links: [{ numbers, d, arrow, label, end }],
-// boxes: [{ x, y, w, h, name }] }. `numbers` are links that are drawn as one, `name` is what the user calls them, `d` is a path,
-// `arrow` { x, y, angle } its head, `label` { x, y, anchor } the place of its load. `slot` { w, h } is the size of a position.
+// What the caller gives: a machine's `drawing`, the width that there is, and `slot` { w, h }, the size of a position. What it gets is a layout:
+//
+//   width, height   of the drawing; wider than what was given if it does not fit
+//   slots           for each position the middle { x, y } of its place, in trees also `name`, that of its vertex
+//   links           { numbers, d, arrow, label, name }: `numbers` are the links of the machine that are drawn as this one, because the same traffic
+//                   crosses them; `d` is its path, `arrow` { x, y, angle } the head on it, `label` { x, y, anchor } where its load is written and
+//                   which end of the text stands there; `name` is what the user calls it, of links that were made on the page
+//   boxes           { x, y, w, h, name, kind, room }: `kind` is "bar", a part of a switch, or "box", a vertex of a tree that holds others; `room` is
+//                   how wide its name may be, if that is less than the box
 const Layout = (function () {
   const EDGE = 10; // from the border of the drawing, in pixels
   const round = (value) => Math.round(value * 10) / 10;

@@ -139,7 +139,7 @@ const Model = (function () {
     ...world.names.map((_, number) => ({ kind: "segment", number })),
   ];
 
-  // The single move or swap under which the objective becomes least; null: none makes it less.
+  // The single move or swap that makes the objective smallest; null: none makes it smaller.
   function bestMove(mapping, traffic) {
     const concerned = { rank: world.ranks.map(() => []), segment: world.names.map(() => []) };
     for (const access of traffic) {

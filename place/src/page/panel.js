@@ -21,7 +21,8 @@ const Panel = (function () {
     if (value !== undefined) target.dataset.value = value;
   }
 
-  function change(cost, other) {
+  // How much more a cost is than another one, in per cent.
+  function difference(cost, other) {
     if (cost === other) return 0;
     if (other > 0) return 100 * (cost / other - 1);
     return cost > 0 ? Infinity : 0;
@@ -40,7 +41,7 @@ const Panel = (function () {
       byId(id).className = "";
       return;
     }
-    const value = change(cost, other);
+    const value = difference(cost, other);
     put(byId(id), percent(value), value);
     byId(id).className = Math.abs(value) < 0.005 ? "" : value < 0 ? "better" : "worse";
   }
@@ -49,12 +50,12 @@ const Panel = (function () {
   const nothing = () => (Model.machine.routes ? "none" : "–");
   const linkName = ({ from, to }) => from + " → " + to;
 
-  function totals({ bill, least, proposed }) {
+  function totals({ bill, ofPresent, ofProposal }) {
     put(byId("total"), Draw.time(bill.cost), bill.cost);
     put(byId("writes"), Draw.time(bill.writes), bill.writes);
     put(byId("reads"), Draw.time(bill.reads), bill.reads);
-    compared("vs-present", bill.cost, least && least.cost);
-    compared("vs-proposal", bill.cost, proposed && proposed.cost);
+    compared("vs-present", bill.cost, ofPresent && ofPresent.cost);
+    compared("vs-proposal", bill.cost, ofProposal && ofProposal.cost);
     const { busiest } = bill;
     put(byId("busiest"), busiest ? Draw.time(busiest.ns) : nothing(), busiest ? busiest.ns : 0);
     byId("busiest-name").textContent = "busiest link" + (busiest ? " " + linkName(Model.machine.links[busiest.link]) : "");
@@ -106,14 +107,14 @@ const Panel = (function () {
     cells = cellsOf(isGiven ? document : edited);
   }
 
-  function tables({ world, mapping, bill, least }) {
+  function tables({ world, mapping, bill, ofPresent }) {
     buildTables(world);
     const set = (name, text, value) => cells[name] && put(cells[name], text, value);
     const time = (name, ns) => set(name, microseconds(ns), ns);
     time("cost", bill.cost);
     time("writes", bill.writes);
     time("reads", bill.reads);
-    if (least) set("change", percent(change(bill.cost, least.cost)));
+    if (ofPresent) set("change", percent(difference(bill.cost, ofPresent.cost)));
     const { busiest } = bill;
     const load = ({ bytes, ns }) => Math.round(bytes) + " bytes, " + microseconds(ns) + " µs";
     set("busiest", busiest ? linkName(world.machine.links[busiest.link]) + ": " + load(busiest) : nothing());
@@ -131,10 +132,10 @@ const Panel = (function () {
 
   // --- legend and choice of kinds ------------------------------------------------------------------
 
-  function legend({ traffic, hidden, least, bill }, ask) {
+  function legend({ traffic, hidden, ofPresent, bill }, ask) {
     const { machine } = Model;
-    const full = (least ?? bill).busiest;
-    const whose = least ? ", the busiest of present; labels are bytes" : ", the busiest; labels are bytes";
+    const full = (ofPresent ?? bill).busiest;
+    const whose = ofPresent ? ", the busiest of present; labels are bytes" : ", the busiest; labels are bytes";
     const used = kinds.filter((kind) => traffic.some((access) => access.kind === kind));
     const boxes = used.map((kind) => {
       const box = element("input", { type: "checkbox", checked: !hidden.has(kind), name: kind });
@@ -242,5 +243,5 @@ const Panel = (function () {
 
   const focusAccesses = () => (side.querySelector("input") ?? side.querySelector("select")).focus();
   const say = (text) => (byId("said").textContent = text);
-  return { totals, tables, legend, accesses, focusAccesses, say, percent, change };
+  return { totals, tables, legend, accesses, focusAccesses, say, percent, difference };
 })();

@@ -1,6 +1,6 @@
 //! One end of a connection, and the calls that can be made on it.
 
-#![allow(clippy::undocumented_unsafe_blocks, clippy::too_many_lines)] // a test program: each call is on memory of its own
+#![allow(clippy::too_many_lines)] // the table of calls is one function
 
 use crate::PIPES;
 use libc::{c_int, c_void};
@@ -48,6 +48,7 @@ pub fn iovs(all: &mut [u8], pieces: usize) -> Vec<libc::iovec> {
 }
 
 pub fn errno() -> c_int {
+    // SAFETY: errno is the thread's own, and lives as long as it.
     unsafe { *libc::__errno_location() }
 }
 
@@ -60,6 +61,7 @@ pub struct End {
 }
 
 pub fn message(iov: &mut [libc::iovec]) -> libc::msghdr {
+    // SAFETY: a header of zeros names nothing.
     let mut it: libc::msghdr = unsafe { mem::zeroed() };
     (it.msg_iov, it.msg_iovlen) = (iov.as_mut_ptr(), iov.len());
     it
@@ -71,6 +73,7 @@ impl End {
         let at = data.as_ptr().cast::<c_void>();
         let mut iov = iovs(&mut data, 3);
         let msg = message(&mut iov);
+        // SAFETY: `at` and `iov`, also in `msg`, are the `len` bytes of `data`, which nobody else uses meanwhile. There is one message.
         unsafe {
             match form {
                 0 => libc::write(self.fd, at, len) as i64,
@@ -92,6 +95,7 @@ impl End {
         let at = data.as_mut_ptr().cast::<c_void>();
         let mut iov = iovs(&mut data, 3);
         let mut msg = message(&mut iov);
+        // SAFETY: as in `send`; the bytes are `data`'s own to be written. `room` has 128 bytes for an address, as `size` says.
         let n = unsafe {
             match form {
                 0 => libc::read(self.fd, at, len) as i64,
@@ -118,6 +122,8 @@ impl End {
     pub fn make(&mut self, call: &Call) -> Outcome {
         let before = PIPES.load(Ordering::Relaxed);
         let mut data = Vec::new();
+        // SAFETY: each call gets variables of its arm, whose sizes are those that it is told or that it knows: an int, a timeval (16 bytes), sets of
+        // descriptors (there are fewer than 1,024), an event, an offset of a file. errno is the thread's own.
         let value = unsafe {
             match *call {
                 Call::Send { form, len, flags, start } => self.send(form, len, flags, start),
@@ -222,7 +228,8 @@ impl End {
     }
 
     /// Another descriptor for the same socket.
-    unsafe fn dup(&mut self, form: u64) -> i64 {
+    fn dup(&mut self, form: u64) -> i64 {
+        // SAFETY: the name of the file ends with a zero; the others take no memory. Nothing has the old number but this end.
         unsafe {
             let copy = match form {
                 0 => libc::dup(self.fd),
@@ -239,7 +246,9 @@ impl End {
     }
 
     /// The descriptor goes to another process, which is this one, and is closed here.
-    unsafe fn pass(&mut self) -> i64 {
+    fn pass(&mut self) -> i64 {
+        // SAFETY: `room` is aligned for a header, and its 64 bytes are enough for one with a descriptor, as `msg_controllen` says (24). So the first header
+        // is in it, with its data behind it; if one came back, it has the same form, as both ends are here. `iov` is `byte`.
         unsafe {
             let mut pair = [0; 2];
             libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM, 0, pair.as_mut_ptr());
@@ -253,7 +262,9 @@ impl End {
             libc::CMSG_DATA(head).cast::<c_int>().write_unaligned(self.fd);
             libc::sendmsg(pair[0], &msg, 0);
             libc::recvmsg(pair[1], &mut msg, 0);
-            let got = libc::CMSG_DATA(libc::CMSG_FIRSTHDR(&msg)).cast::<c_int>().read_unaligned();
+            let head = libc::CMSG_FIRSTHDR(&msg);
+            assert!(!head.is_null(), "no descriptor came");
+            let got = libc::CMSG_DATA(head).cast::<c_int>().read_unaligned();
             [pair[0], pair[1], self.fd].into_iter().for_each(|fd| {
                 libc::close(fd);
             });
@@ -264,6 +275,8 @@ impl End {
 
     /// A child makes the call, and tells what it gave.
     fn forked(&mut self, call: &Call) -> Outcome {
+        // SAFETY: this program has one thread, so that its child finds no lock of it taken; the library and malloc see to theirs. `head` has 32 bytes, and what
+        // is behind it those that it names. The child closes and ends what is its copy.
         unsafe {
             let mut ends = [0; 2];
             libc::pipe(ends.as_mut_ptr());

@@ -3,7 +3,7 @@
 //!
 //! differ LIBRARY SEED CALLS: prints the seed and the last calls where they differ, and fails. The same seed makes the same calls.
 
-#![allow(clippy::undocumented_unsafe_blocks, clippy::too_many_lines, clippy::disallowed_methods)] // a test program: each call is on memory of its own
+#![allow(clippy::too_many_lines, clippy::disallowed_methods)] // a test program: a table of calls is one function, and the environment is read where it is meant
 
 mod end;
 
@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, exit};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, mem, ptr};
+use std::time::Duration;
+use std::{env, mem, ptr, thread};
 
 const MOST: usize = 32 << 10; // on its way in one direction: what both have room for
 const EXCEPT: &str = "GASNET_SCI_SOCK_EXCEPT";
@@ -40,10 +41,12 @@ impl Random {
 }
 
 fn socket() -> c_int {
+    // SAFETY: it takes no memory.
     unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) }
 }
 
 fn address(port: u16) -> libc::sockaddr_in {
+    // SAFETY: an address is numbers, for which zeros are values.
     let mut at: libc::sockaddr_in = unsafe { mem::zeroed() };
     (at.sin_family, at.sin_port, at.sin_addr.s_addr) = (libc::AF_INET as u16, port.to_be(), 0x7f00_0001u32.to_be());
     at
@@ -51,6 +54,7 @@ fn address(port: u16) -> libc::sockaddr_in {
 
 fn listener(port: u16) -> (c_int, u16) {
     let (fd, mut at, mut len, one) = (socket(), address(port), 16u32, 1);
+    // SAFETY: an int has four bytes, an address 16; `len` says so to who writes one.
     unsafe {
         libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, (&raw const one).cast(), 4);
         if libc::bind(fd, (&raw const at).cast(), len) != 0 || libc::listen(fd, 16) != 0 {
@@ -92,6 +96,7 @@ impl Fuzzer {
         let mut made = Vec::new();
         for (listener, port) in self.listeners {
             let (fd, at) = (socket(), address(port));
+            // SAFETY: an int has four bytes, an address 16, and `data` its length; who is accepted need not say where it is.
             unsafe {
                 let on = 1; // or small packets wait for each other, in the kernel's connection alone
                 libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, (&raw const on).cast(), 4);
@@ -107,7 +112,9 @@ impl Fuzzer {
             }
         }
         for (side, (ours, plain)) in made[0].into_iter().zip(made[1]).enumerate() {
-            let end = |fd| End { fd, ep: unsafe { libc::epoll_create1(0) }, file: self.file, name: side as u64 };
+            // SAFETY: it takes no memory.
+            let set = || unsafe { libc::epoll_create1(0) };
+            let end = |fd| End { fd, ep: set(), file: self.file, name: side as u64 };
             ends.push([end(ours), end(plain)]);
         }
         self.log.push_back(format!("connected, {early} bytes early"));
@@ -175,11 +182,12 @@ impl Fuzzer {
         for end in ends.iter().map(|both| both[1].fd).filter(|&fd| fd >= 0) {
             for _ in 0..2000 {
                 let mut n: c_int = 0;
+                // SAFETY: SIOCOUTQNSD writes one int.
                 unsafe { libc::ioctl(end, 0x894b, &mut n) };
                 if n <= 0 {
                     break;
                 }
-                unsafe { libc::usleep(20) };
+                thread::sleep(Duration::from_micros(20));
             }
         }
     }
@@ -213,7 +221,7 @@ impl Fuzzer {
                 && tries < 200
                 && (asks(&call) || waits && (ours.value <= 0 && ours.errno != libc::ECONNRESET))
             {
-                unsafe { libc::usleep(500) };
+                thread::sleep(Duration::from_micros(500));
                 if asks(&call) {
                     plain = ends[side][1].make(&call);
                 }
@@ -239,6 +247,7 @@ impl Fuzzer {
             note(&mut known, side, &call, &plain);
         }
         for end in ends.iter().flatten() {
+            // SAFETY: it takes no memory. The ends are this round's, and go with it.
             unsafe {
                 if end.fd >= 0 {
                     libc::close(end.fd);
@@ -299,16 +308,20 @@ fn main() {
     };
     let Ok(port) = env::var(EXCEPT) else {
         let (fd, port) = listener(0);
+        // SAFETY: it takes no memory, and nothing has the number but this function.
         unsafe { libc::close(fd) };
         let error =
             Command::new(&args[0]).args(&args[1..]).env(EXCEPT, port.to_string()).env("LD_PRELOAD", library).exec();
         eprintln!("differ: {error}");
         exit(2);
     };
+    // SAFETY: the handler adds to an atomic, which may be done in a signal.
     unsafe { libc::signal(libc::SIGPIPE, on_pipe as *const () as libc::sighandler_t) };
     let (seed, most): (u64, u64) = (seed.parse().expect("a seed"), calls.parse().expect("a number"));
+    // SAFETY: the name ends with a zero.
     let file = unsafe { libc::memfd_create(c"file".as_ptr(), 0) };
     let content = bytes(5, 10_000);
+    // SAFETY: `content` has its length.
     unsafe { libc::write(file, content.as_ptr().cast(), content.len()) };
     let listeners = [listener(0), listener(port.parse().expect("a port"))];
     let mut fuzzer = Fuzzer { random: Random(seed), listeners, file, log: VecDeque::new(), calls: 0, seed };

@@ -42,6 +42,7 @@ fn an_item_whose_copy_lives_on_is_gone_from_the_set() {
     assert_eq!(set.wait(20), []);
     let mut given = epoll_event { events: 0, u64: 0 };
     // Nor does the kernel wake for it, for ever.
+    // SAFETY: there is room for the one event.
     assert_eq!(unsafe { real::epoll_pwait(set.0, &mut given, 1, 0, std::ptr::null()) }, 0);
     drop(copy);
 }
@@ -141,7 +142,7 @@ fn a_child_that_closes_what_it_inherited_leaves_its_parents_set_alone() {
     set.add(&other, libc::EPOLLIN);
     assert_eq!(set.wait(0), []);
     let fd = other.as_raw_fd();
-    assert!(ended_well(in_child(|| unsafe { libc::close(fd) == 0 })));
+    assert!(ended_well(in_child(|| close(fd) == 0)));
     let Epoll(ep) = set;
     let waiter = thread::spawn(move || std::mem::ManuallyDrop::new(Epoll(ep)).wait(LONG));
     until(|| sleeps(&conn(&other), IN));

@@ -271,11 +271,17 @@ pub(crate) fn check_agreement(me: u32, cards: &[InitCard]) -> Result<(), Error> 
                 "node {node} runs on another kind of machine ({theirs}) than node {me} ({ours}): nodes of a job cannot differ in that"
             )));
         }
-        if other[1..4] != own[1..4] {
+        if other[1] != own[1] {
             return Err(Error::resource(format_args!(
-                "node {node} runs another version or other region sizes than node {me}: {:x?} and {:x?}",
-                &other[1..4],
-                &own[1..4]
+                "node {node} runs another version of the library than node {me} (layouts {:x} and {:x}): all nodes of a job need the same build",
+                other[1], own[1]
+            )));
+        }
+        if other[2..4] != own[2..4] {
+            return Err(Error::resource(format_args!(
+                "node {node} has other regions than node {me}: slots and bytes of a ring are {:?} and {:?} (GASNET_SCI_SLOTS)",
+                &other[2..4],
+                &own[2..4]
             )));
         }
         if other[0] != own[0] {

@@ -3,7 +3,7 @@
 use crate::host::line;
 use crate::report::Report;
 use gasnet_sci::base::config::unknown_here;
-use gasnet_sci::os::sys;
+use gasnet_sci::os::{machine, sys};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,10 @@ impl Facts {
             governor: cpufreq("scaling_governor"),
             driver: cpufreq("scaling_driver"),
             clock: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            cache_line: line("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size").parse().ok(),
+            cache_line: line("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size")
+                .parse()
+                .ok()
+                .or_else(machine::cache_line),
             overcommit: line("/proc/sys/vm/overcommit_memory"),
             max_maps: line("/proc/sys/vm/max_map_count").parse().ok(),
             receive_buffer: line("/proc/sys/net/core/rmem_max").parse().ok(),
