@@ -39,14 +39,19 @@ const SPIN_DEDICATED: u32 = 500;
 /// a node that got messages of 1 MiB, one each 50 µs, slept before each of them, and its peer copied 12.7 instead of 21 GB/s (2026-11,
 /// Xeon VM). Of several threads another one may need the core, and a look at the network takes longer.
 const SPIN_SOLE: u32 = 2000;
-/// The smallest number of failed polls before a yield: about 0.7 µs. A yield that took longer than [`SWITCHED`] let another thread run. So the
-/// core is shared after all: with another job or user, perhaps with the very peer that is waited for, which spinning keeps off, or with other
-/// threads of this node. Then the next wait spins this often, and each yield that comes back at once doubles it. With 500 polls instead, two
-/// nodes that others drive onto one core take 58 µs there and back. With 2, threads of a node give the core away before an answer can come,
-/// which takes as long as a cache line there and back (0.15 to 0.5 µs), and in the end they sleep, so that each message wakes one. Nanoseconds
-/// per message with 2, 16 and 32 polls (EPYC VM, 2026-11): two nodes on one core 3,850, 4,300, 5,100; Shorts both ways by 2 threads of each of
-/// two nodes on cores of their own, where one thread takes 180: 1,130, 200, 205, by 8 threads 1,280, 240, 205; by one thread, beside four that
-/// wait for something else, in a VM whose cores were apart: 12,400, 1,000 (one thread: 570).
+/// The smallest number of failed polls before a yield: about 0.7 µs. A yield that took longer than [`SWITCHED`] let another thread run, so the
+/// core is shared after all: with another job or user, with the very peer that is waited for, or with other threads of this node. Then the next
+/// wait spins this often. Each yield that comes back at once doubles the number.
+///
+/// An answer comes after 0.15 to 0.5 µs, as long as a cache line takes there and back. With 2 polls, threads of a node give the core away before
+/// that; in the end they sleep, and each message wakes one. With many polls a node keeps off the peer that shares its core.
+///
+/// | nanoseconds per message (EPYC VM, 2026-11) | 2 polls | 16 | 32 | 500 |
+/// |---|---|---|---|---|
+/// | two nodes on one core, there and back | 3,850 | 4,300 | 5,100 | 58,000 |
+/// | 2 threads of each of two nodes, a core per node (1 thread: 180) | 1,130 | 200 | 205 | – |
+/// | 8 threads of each | 1,280 | 240 | 205 | – |
+/// | 1 thread beside 4 that wait for something else (alone: 570), cores that share no cache | 12,400 | 1,000 | – | – |
 const SPIN_LEAST: u32 = 16;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
