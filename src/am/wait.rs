@@ -134,7 +134,9 @@ impl Waiter {
     pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = locals > cores;
         let (least, most) = match spin {
-            Some(fixed) => (fixed.min(YIELDING), fixed.min(YIELDING)),
+            // So many take minutes.
+            Some(YIELDING..) => (u32::MAX, u32::MAX),
+            Some(fixed) => (fixed, fixed),
             None if shared => (SPIN_SHARED, SPIN_SHARED),
             None => (SPIN_LEAST, SPIN_DEDICATED),
         };
@@ -347,7 +349,7 @@ impl Waiter {
                 // A spin that the user has asked for holds in a client's own loop, too.
                 let most = if self.least == self.most { MISSES_ALONE.max(self.most) } else { MISSES_ALONE };
                 let patient = patience.saturating_mul(2).min(most);
-                ((spin * 2).clamp(self.least, self.most), patient)
+                (spin.saturating_mul(2).clamp(self.least, self.most), patient)
             }
         };
         if next != spin {
@@ -370,15 +372,17 @@ impl Waiter {
         poll: impl Fn(Look) -> bool,
     ) -> u32 {
         let spin = self.spins();
-        if poll(if failed < spin { Look::Spin } else { Look::Whole }) {
+        let phase = Phase::after(failed, spin);
+        if poll(if matches!(phase, Phase::Spins) { Look::Spin } else { Look::Whole }) {
             return 0;
         }
-        match Phase::after(failed, spin) {
+        match phase {
             Phase::Spins => {
                 if gaps {
                     self.pause();
                 }
-                failed.saturating_add(1)
+                // A mode that yields may be chosen meanwhile, and then finds no yields made.
+                failed.saturating_add(1).min(YIELDING)
             }
             Phase::Yields(before) => match before + self.give_core(before) {
                 yields if yields < self.yields => YIELDING + yields,
@@ -435,10 +439,10 @@ enum Phase {
 }
 
 impl Phase {
-    /// After `failed` failed steps, of which `spin` may spin.
+    /// After `failed` failed steps, of which `spin` may spin; `u32::MAX`: all.
     fn after(failed: u32, spin: u32) -> Phase {
         match failed {
-            _ if failed < spin => Phase::Spins,
+            _ if failed < spin || spin == u32::MAX => Phase::Spins,
             SLEEPING.. => Phase::Sleeps(failed - SLEEPING),
             _ => Phase::Yields(failed.saturating_sub(YIELDING)),
         }

@@ -211,6 +211,25 @@ fn modes_differ_in_when_the_cpu_is_given_up() {
 }
 
 #[test]
+fn who_spins_never_sleeps_however_long_it_takes() {
+    let interrupt = Sleeps(Cell::new(0));
+    let asked = Waiter::new(2, 2, 2, Some(u32::MAX));
+    let client = Waiter::new(2, 2, 2, None);
+    client.set_mode(Mode::Spin);
+    for waiter in [&asked, &client] {
+        for failed in [YIELDING, SLEEPING + 1, u32::MAX] {
+            assert_eq!(waiter.step(failed, &interrupt, true, Rest::Short, |_| false), YIELDING);
+        }
+    }
+    assert_eq!(interrupt.0.get(), 0);
+    asked.adapt(SWITCHED / 2);
+    client.set_mode(Mode::SpinBlock);
+    stop_the_clock(0);
+    client.step(YIELDING, &interrupt, true, Rest::Short, |_| false);
+    assert_eq!(interrupt.0.get(), 0, "it yields first");
+}
+
+#[test]
 fn the_look_between_arming_and_sleeping_is_a_complete_one() {
     let waiter = Waiter::new(1, 1, 1, Some(0));
     let interrupt = Sleeps(Cell::new(0));
