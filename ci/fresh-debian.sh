@@ -37,6 +37,6 @@ files() {
     -o -path ./etc/ld.so.cache \) -prune -o -printf '%p %m %l\n' | LC_ALL=C sort)
 }
 
-# What packages in directory $1 are of: the version in the soname, and their own.
+# Of the packages in directory $1: the version in the soname; their own.
 so_of() { dpkg-deb -c "$1"/libgasnet-sci0*.deb | sed -n 's|.*/libgasnet_sci\.so\.||p'; }
 version_of() { dpkg-deb -f "$1"/gasnet-sci_*.deb Version; }

@@ -91,7 +91,7 @@
 #define GASNET_PAGESIZE 4096
 #define GASNETI_SCI_PAGESHIFT 12
 #if defined(__aarch64__) || defined(__powerpc__)
-#define GASNETI_SCI_CACHE_LINE_BYTES 128 /* the larger of those that are built */
+#define GASNETI_SCI_CACHE_LINE_BYTES 128 /* some AArch64 processors have 256: docs/architectures.md */
 #else
 #define GASNETI_SCI_CACHE_LINE_BYTES 64
 #endif

@@ -17,7 +17,7 @@ use crate::deck::engine::{Deck, Region, Setting, Tables};
 use crate::deck::message::{Bytes, Message, Storage};
 use crate::deck::messages::{self, Place};
 use crate::sci::{Adapter, NodeId};
-use crate::testkit::payload::payload;
+use crate::testkit::payload::{mix, payload};
 use crate::testkit::world::{Kit, Node, Shape, carry, nodes_with};
 use crate::verbs::Flags;
 use std::cell::Cell;
@@ -249,7 +249,7 @@ impl<A: Adapter> Drop for Party<A> {
 
 /// The bytes of message `number` of `sender`.
 pub(crate) fn pattern(sender: u32, number: u32, len: usize) -> Vec<u8> {
-    payload(u64::from(sender) << 32 | u64::from(number), len)
+    payload(mix(&[sender.into(), number.into()]), len)
 }
 
 /// A message with these bytes, in memory of this process.

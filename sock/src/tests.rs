@@ -47,7 +47,7 @@ struct Epoll(c_int);
 
 impl Epoll {
     fn new() -> Epoll {
-        // SAFETY: it takes no memory.
+        // SAFETY: the call gets no pointer.
         Epoll(unsafe { libc::epoll_create1(0) })
     }
     fn control(&self, op: c_int, fd: c_int, events: c_int) -> c_int {
@@ -75,7 +75,7 @@ impl Drop for Epoll {
 
 /// Closes a descriptor that nothing else owns: of a set or a pipe, one that was taken out of its stream, or, in a child, a copy.
 fn close(fd: c_int) -> c_int {
-    // SAFETY: it takes no memory, and who called knows that nobody uses the number any more.
+    // SAFETY: the call gets no pointer, and who called knows that nobody uses the number any more.
     unsafe { libc::close(fd) }
 }
 
@@ -188,7 +188,7 @@ fn a_descriptor_that_another_file_took_meanwhile_is_left_alone() {
     let (foreign, to_foreign) = std::os::unix::net::UnixStream::pair().unwrap();
     (&to_foreign).write_all(b"not for the other").unwrap();
     crate::calls::descriptors::forget(fd);
-    // SAFETY: it takes no memory. What `fd` was is meant to go.
+    // SAFETY: the call gets no pointer. What `fd` was is meant to go.
     unsafe { real::dup2(foreign.as_raw_fd(), fd) };
     drop(one);
     let (n, errno) = blocked.join().unwrap();

@@ -3,7 +3,7 @@
 //! Control region, one per node, written by all peers:
 //! ```text
 //! header line | exist: u64 per 64 peers | ready: {requests u32, replies u32} per peer | credit: u64 per peer
-//!             | reply credit: u64 per peer | barrier cells: u64 per peer, twice
+//!             | reply credit: u64 per peer | barrier cells: u64 per peer, twice     (each kind begins at a multiple of APART)
 //! ```
 //! Command region, one per node: a queue per peer, written by that peer alone:
 //! ```text
@@ -17,10 +17,10 @@
 use crate::os::machine;
 use crate::sci::SegmentId;
 
-/// Bytes of a cache line, and of an SCI packet.
+/// The unit of the layout, and bytes of an SCI packet, whatever the processor's lines are. For longer ones see [`APART`].
 pub const LINE: usize = 64;
-/// Words of two kinds are this far apart, so that they share no cache line of any processor that the library is built for (docs/architectures.md). Nodes
-/// look at the words of one kind while peers write those of another.
+/// Words of two kinds are this far apart, so that they share no cache line of any processor that the library is built for
+/// (docs/architectures.md). Nodes look at the words of one kind while peers write those of another.
 const APART: usize = if cfg!(loom) { LINE } else { 256 }; // every word is an object of a loom model
 /// Bytes of a slot: two lines, so that one adjacent-line prefetch brings both.
 pub const SLOT: usize = 128;

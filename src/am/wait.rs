@@ -31,15 +31,15 @@ mod kinds;
 
 pub use kinds::{Look, Mode, Rest};
 
-/// Failed polls before a waiting thread yields, when every node has a core: about 40 µs, with the gaps between them. It is the
-/// first value and the largest.
+/// Failed polls before a waiting thread yields, when every node has a core: 20 to 40 µs with the gaps between them, by processor. It is the
+/// first value and the largest, unless [`SPIN_SOLE`] is.
 const SPIN_DEDICATED: u32 = 500;
-/// [`SPIN_DEDICATED`] of a node of one thread, all of whose peers are on this host ([`Waiter::sole_thread`]): about 160 µs, which is what a
+/// [`SPIN_DEDICATED`] of a node of one thread, all of whose peers are on this host ([`Waiter::sole_thread`]): 80 to 160 µs, about what a
 /// sleep costs both sides: 45 µs until an idle core runs, and interruptions of the peer's core by the fences and the wake-up. With 500 polls
 /// a node that got messages of 1 MiB, one each 50 µs, slept before each of them, and its peer copied 12.7 instead of 21 GB/s (2026-11,
 /// Xeon VM). Of several threads another one may need the core, and a look at the network takes longer.
 const SPIN_SOLE: u32 = 2000;
-/// The smallest number of failed polls before a yield: about 0.7 µs. A yield that took longer than [`SWITCHED`] let another thread run, so the
+/// The smallest number of failed polls before a yield: 0.6 to 1.3 µs. A yield that took longer than [`SWITCHED`] let another thread run, so the
 /// core is shared after all: with another job or user, with the very peer that is waited for, or with other threads of this node. Then the next
 /// wait spins this often. Each yield that comes back at once doubles the number.
 ///
@@ -360,7 +360,8 @@ impl Waiter {
         }
     }
 
-    /// One step of waiting after `failed` failed polls in a row. `poll` gets how thoroughly to look, and returns whether it did
+    /// One step of waiting. `failed` is what the last step returned, 0 at first: failed polls while the wait spins, then [`YIELDING`] or
+    /// [`SLEEPING`] with a count. `poll` gets how thoroughly to look, and returns whether it did
     /// anything. `gaps`: pause between two polls; without, if a poll takes time of its own. `rest`: how long a sleep may last. Returns the
     /// new count: 0 after progress.
     pub fn step<I: Interrupt>(

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::plan::mix;
 use super::world::{Kit, Node, Shape, Watchdog, nodes, run, tests_over};
 use crate::barrier::{ANONYMOUS, MISMATCH};
 use crate::base::error::is_bad_arg as is_bad;
@@ -10,6 +9,7 @@ use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sci::{Adapter, RemoteMap};
 use crate::sync::{AtomicU32, Ordering};
+use crate::testkit::payload::mix;
 use crate::testkit::shipping::{Apart, Paired, Together};
 
 /// Bytes that a node writes to the next one before each notify.

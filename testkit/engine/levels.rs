@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code)] // memory as clients have it
 
-use super::plan::mix;
 use super::world::{Kit, Node, Shape, Watchdog, create, nodes_with};
 use crate::am::region::COLLECTIVE;
 use crate::coll::area::Area;
@@ -18,7 +17,7 @@ use crate::coll::{ALL, Addresses, Call, Coll, Kind, Setting};
 use crate::peers::places::Places;
 use crate::sci::heap::Heap;
 use crate::sci::{Mapped, NodeId, Placement, RemoteSegment};
-use crate::testkit::payload::payload;
+use crate::testkit::payload::{mix, payload};
 use crate::testkit::shipping::{Apart, Paired, Together};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;

@@ -1,18 +1,8 @@
 //! The plan of the messages between nodes. Both sides compute it, so the receiver can check every argument and byte.
 
 use crate::am::region::MAX_ARGS;
-use crate::testkit::payload::payload;
+use crate::testkit::payload::{mix, payload};
 use std::sync::LazyLock;
-
-/// Bits that depend on all of `parts` (splitmix64).
-pub(super) fn mix(parts: &[u64]) -> u64 {
-    parts.iter().fold(0x9e37_79b9_7f4a_7c15, |state, part| {
-        let mut z = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    })
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Category {

@@ -3,7 +3,6 @@
 
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
-use super::plan::mix;
 use super::world::{Kit, Node, Shape, nodes, nodes_with, over_all_adapters, run_nodes};
 use crate::am::library::RMA_DONE;
 use crate::am::source::{Args, Source};
@@ -12,6 +11,7 @@ use crate::base::fatal::caught::catch;
 use crate::sci::heap::Heap;
 use crate::sci::{Adapter, Effort};
 use crate::sync::{AtomicU32, Ordering};
+use crate::testkit::payload::mix;
 use crate::testkit::shipping::Apart;
 use crate::verbs::{Flags, Target};
 use crate::vis::shape::{Indexed, What};

@@ -1,11 +1,12 @@
 //! GASNET_SEGMENT_EVERYTHING where a peer's memory is neither mapped nor written by the kernel: Longs go through the
 //! rings.
 
-use super::plan::{Leg, Message, mix};
+use super::plan::{Leg, Message};
 use super::traffic::{mixed, travel};
 use super::world::{Kit, Shape, over_all_adapters};
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
+use crate::testkit::payload::mix;
 use crate::testkit::shipping::{Apart, Paired, Together};
 
 fn everything(nodes: u32, slots: u32) -> Shape {

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)] // handlers and memory as clients have them
 
 use super::handlers::{index, on, table};
-use super::plan::{Category, Leg, Message, Name, Plan, any_leg, args, bytes, lengths, mix};
+use super::plan::{Category, Leg, Message, Name, Plan, any_leg, args, bytes, lengths};
 use super::world::{Kit, Node, Shape, over_all_adapters, run};
 use crate::am::region::{MAX_ARGS, MAX_MEDIUM};
 use crate::am::slot::inline_max;
@@ -15,6 +15,7 @@ use crate::base::error::Error;
 use crate::sci::heap::Heap;
 use crate::sci::reorder::Reorder;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use crate::testkit::payload::mix;
 use crate::testkit::shipping::{Apart, Paired, Together};
 use crate::verbs::Flags;
 use std::cell::{Cell, RefCell};
@@ -208,7 +209,7 @@ impl<'a, A: Kit> Traffic<'a, A> {
         let expected = bytes(name, leg.len);
         let came = match leg.len {
             0 => &[],
-            // SAFETY: so.
+            // SAFETY: as `at`: the payload has `len` bytes.
             len => unsafe { std::slice::from_raw_parts(load.0, len) },
         };
         if came != expected {

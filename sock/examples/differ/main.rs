@@ -41,7 +41,7 @@ impl Random {
 }
 
 fn socket() -> c_int {
-    // SAFETY: it takes no memory.
+    // SAFETY: the call gets no pointer.
     unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) }
 }
 
@@ -112,7 +112,7 @@ impl Fuzzer {
             }
         }
         for (side, (ours, plain)) in made[0].into_iter().zip(made[1]).enumerate() {
-            // SAFETY: it takes no memory.
+            // SAFETY: the call gets no pointer.
             let set = || unsafe { libc::epoll_create1(0) };
             let end = |fd| End { fd, ep: set(), file: self.file, name: side as u64 };
             ends.push([end(ours), end(plain)]);
@@ -247,7 +247,7 @@ impl Fuzzer {
             note(&mut known, side, &call, &plain);
         }
         for end in ends.iter().flatten() {
-            // SAFETY: it takes no memory. The ends are this round's, and go with it.
+            // SAFETY: the call gets no pointer. The ends are this round's, and go with it.
             unsafe {
                 if end.fd >= 0 {
                     libc::close(end.fd);
@@ -308,7 +308,7 @@ fn main() {
     };
     let Ok(port) = env::var(EXCEPT) else {
         let (fd, port) = listener(0);
-        // SAFETY: it takes no memory, and nothing has the number but this function.
+        // SAFETY: the call gets no pointer, and nothing has the number but this function.
         unsafe { libc::close(fd) };
         let error =
             Command::new(&args[0]).args(&args[1..]).env(EXCEPT, port.to_string()).env("LD_PRELOAD", library).exec();
