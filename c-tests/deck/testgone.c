@@ -5,6 +5,10 @@
 #include "testdeck.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { ROOM = 4, CALLS = 400 }; /* more calls than messages that a node may have under way to another */
 
@@ -12,11 +16,28 @@ typedef struct {
   deck_mbox_t box;
   deck_msg_t msg;
   deck_sem_t begins;
+  long thread;
   int rc;
 } waiter_t;
 
+/* Whether this thread of the process sleeps. */
+static int is_asleep(long thread) {
+  char name[64], text[256];
+  const char *end;
+  FILE *file;
+  size_t got;
+  snprintf(name, sizeof name, "/proc/self/task/%ld/stat", thread);
+  if ((file = fopen(name, "r")) == NULL) return 0;
+  got = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[got] = 0;
+  end = strrchr(text, ')'); /* behind the thread's name stands its state */
+  return end != NULL && strncmp(end, ") S", 3) == 0;
+}
+
 static void *post_one(void *with) {
   waiter_t *w = with;
+  w->thread = syscall(SYS_gettid);
   EXPECT(0, deck_sem_v(w->begins));
   w->rc = deck_mbox_post_timed(w->box, w->msg, LONG_TIME);
   return NULL;
@@ -25,6 +46,7 @@ static void *post_one(void *with) {
 static void *select_one(void *with) {
   waiter_t *w = with;
   int which = -1;
+  w->thread = syscall(SYS_gettid);
   EXPECT(0, deck_sem_v(w->begins));
   w->rc = deck_mbox_select(&w->box, 1, LONG_TIME, &which);
   return NULL;
@@ -44,6 +66,8 @@ static void go_while_waiting(void *(*wait)(void *), int is_full, int round) {
   MUST(deck_sem_create(0, &w.begins));
   MUST(deck_thread_create(wait, &w, &thread));
   EXPECT(0, deck_sem_p(w.begins));
+  /* On a loaded machine it may take long until the thread is in its call, where it soon sleeps. */
+  for (i = 0; i < 10000 && !is_asleep(w.thread); i++) be_late(1);
   be_late(5);
   EXPECT(0, deck_mbox_destroy(w.box));
   next = new_box("coming", me * 1000 + round, 4096, ROOM);
