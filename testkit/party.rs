@@ -174,11 +174,13 @@ impl<A: Kit> Party<A> {
     }
 
     /// The nodes' adapters.
+    #[cfg(test)]
     pub fn adapters(&self) -> &[A] {
         &self.1
     }
 
     /// A node's heap, and what is beside it.
+    #[cfg(test)]
     pub fn heap(&self, node: usize) -> &[u8] {
         &self.0[node].heap
     }

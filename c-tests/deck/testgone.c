@@ -5,10 +5,7 @@
 #include "testdeck.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { ROOM = 4, CALLS = 400 }; /* more calls than messages that a node may have under way to another */
 

@@ -46,12 +46,17 @@ const SPIN_SOLE: u32 = 2000;
 /// An answer comes after 0.15 to 0.5 µs, as long as a cache line takes there and back. With 2 polls, threads of a node give the core away before
 /// that; in the end they sleep, and each message wakes one. With many polls a node keeps off the peer that shares its core.
 ///
-/// | nanoseconds per message (EPYC VM, 2026-11) | 2 polls | 16 | 32 | 500 |
-/// |---|---|---|---|---|
-/// | two nodes on one core, there and back | 3,850 | 4,300 | 5,100 | 58,000 |
-/// | 2 threads of each of two nodes, a core per node (1 thread: 180) | 1,130 | 200 | 205 | – |
-/// | 8 threads of each | 1,280 | 240 | 205 | – |
-/// | 1 thread beside 4 that wait for something else (alone: 570), cores that share no cache | 12,400 | 1,000 | – | – |
+/// Nanoseconds per message, each row measured in turns in one run (EPYC VM, 2 cores, 2026-11); of the second and third the column of 16 is of
+/// another run of `gasnet-sci bench --only am`:
+///
+/// | | 2 polls | 16 | 32 |
+/// |---|---|---|---|
+/// | two nodes on one core, there and back | 3,850 | 4,300 | 5,100 |
+/// | Shorts by 2 threads of each of two nodes, a core per node (1 thread: 180) | 1,131 | 204 | 205 |
+/// | Shorts by 8 threads of each | 1,280 | 220 | 205 |
+/// | Shorts by 1 thread beside 4 that wait for something else (alone: 570), cores that share no cache | 12,400 | 1,000 | – |
+///
+/// With 500, two nodes on one core took 58 µs there and back, in an earlier run.
 const SPIN_LEAST: u32 = 16;
 /// A yield alone is a system call, 0.3–0.5 µs; with two context switches at least 1.3 µs (Xeon VM, Linux 6.18, 2026-11).
 const SWITCHED: Duration = Duration::from_nanos(1000);
@@ -134,7 +139,7 @@ impl Waiter {
     pub fn new(nodes: u32, locals: u32, cores: u32, spin: Option<u32>) -> Waiter {
         let shared = locals > cores;
         let (least, most) = match spin {
-            // So many take minutes.
+            // So many take a minute or longer. Such a wait spins for ever, so that its count never reaches those of yields.
             Some(YIELDING..) => (u32::MAX, u32::MAX),
             Some(fixed) => (fixed, fixed),
             None if shared => (SPIN_SHARED, SPIN_SHARED),

@@ -56,9 +56,9 @@ pub struct Config {
     /// Microseconds of the time slices that a node asks the kernel for; 0: the kernel's own.
     ///
     /// The kernel lets who waits for a processor wait until the slice of the one that runs is over, even one of low priority, unless the
-    /// waiting one has a shorter slice. Two busy programs of the lowest priority beside the job, on
-    /// two cores of an EPYC VM, kernel 6.18, two runs each, 2026-11: `testam` on two nodes 0.6 to 0.8 instead of 1.5 to 1.7 s, on three 0.7 instead of 3.5 to 3.8 s. Alone on two
-    /// cores, with four and eight nodes, it makes no difference. A guest in an MPI program leaves its process as it is.
+    /// waiting one has a shorter slice. Two busy programs of the lowest priority beside the job, on two cores of an EPYC VM, kernel 6.18, two
+    /// runs each, 2026-11: `testam` on two nodes 0.6 to 0.8 instead of 1.5 to 1.7 s, on three 0.7 instead of 3.5 to 3.8 s. Alone on two cores,
+    /// with four and eight nodes, it makes no difference. A guest in an MPI program leaves its process as it is.
     pub slice: u32,
     /// Whether to print each node's counters at exit.
     pub stats: bool,

@@ -79,7 +79,7 @@ pub(super) const VARS: &[Var] = &[
     row! { "GASNET_VIS_MAXCHUNK", "1K", "bytes; the same: pieces that are longer on both sides are sent one by one",
     "a memory size", |c, v| put(&mut c.vis_maxchunk, memory_size(v, 1)) },
     row! { "GASNET_SCI_SPIN", "by nodes per core",
-    "unsuccessful polls before a waiting thread gives up the CPU (wait modes SPINBLOCK and default)",
+    "unsuccessful polls before a waiting thread gives up the CPU (wait modes SPINBLOCK and default); from 2^30 on it never does",
     "an integer, 0 or more", |c, v| parse::integer(v, 0, u32::MAX.into()).map(|n| c.spin = Some(n)) },
     row! { "GASNET_SCI_SLICE", "100",
     "microseconds of the time slices that a node asks the kernel for, so that others' programs on its cores delay it less; what a node starts inherits them; 0: as the kernel has it",

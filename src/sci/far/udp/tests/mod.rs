@@ -42,7 +42,7 @@ fn terms(mode: Mode, me: u32, first: u32) -> Terms {
 
 /// The packet with this number: its number, whether it is loose, bytes of a pattern.
 fn packet(number: u32, len: usize, is_loose: bool) -> Vec<u8> {
-    // Copied in pieces: a closure for each byte, which nothing optimises in tests, took a tenth of their time.
+    // Copied in pieces: nothing optimises a closure for each byte in tests.
     const RAMP: [u8; 512] = {
         let mut ramp = [0; 512];
         let mut at = 0;
@@ -65,7 +65,7 @@ fn packet(number: u32, len: usize, is_loose: bool) -> Vec<u8> {
 struct Got {
     /// How often each packet came.
     times: Vec<u32>,
-    /// All before this one came once, or it is 0.
+    /// Each packet before this number has come once.
     whole: usize,
     has_no_room: bool,
 }
