@@ -17,7 +17,7 @@
 use crate::os::machine;
 use crate::sci::SegmentId;
 
-/// The unit of the layout, and bytes of an SCI packet, whatever the processor's lines are. For longer ones see [`APART`].
+/// The unit of the layout, and bytes of an SCI packet, whatever the processor's lines are. For longer ones see `APART` below.
 pub const LINE: usize = 64;
 /// Words of two kinds are this far apart, so that they share no cache line of any processor that the library is built for
 /// (docs/architectures.md). Nodes look at the words of one kind while peers write those of another.

@@ -30,7 +30,7 @@ use std::time::Instant;
 
 const USAGE: &str = "\
 ci/test                                what the change may have broken, and a share of the rest that depends on the commit
-ci/test quick                          what a change meets first: fmt, clippy, unit tests, fifteen C programs
+ci/test quick                          what a change meets first: fmt, clippy, cargo doc, unit tests, stale tables, fifteen C programs
 ci/test WHAT...                        sections: those of ci/rows/sections.toml
 ci/test c [PROGRAM [NODES [BUILD]]]    some runs of C programs: ci/test c testam 4 par; . stands for all
 ci/test scenarios [PATTERN]            the cases of c-tests/*/scenarios.txt whose line matches, but those of timing mode (ci/test timed)
