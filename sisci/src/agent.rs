@@ -3,23 +3,29 @@
 //! the caller, or when the owner ends the connection.
 #![allow(unsafe_code)] // Memory of segments.
 
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use crate::calm;
 use crate::error::{Error, Result};
 use crate::far;
 use crate::memory::{Mapping, Memory};
 use crate::name::{Name, What, deadline};
-use crate::net::proof;
+use crate::net::news::{self, Teller};
 use crate::net::say::{self, Answer, Inbox, MOST, Said, Say};
+use crate::net::{self, proof};
 use crate::packet::{self, IS_FAR, Packet, Verb, refused};
-use crate::service::{self, Ticket, Watch};
+use crate::service::{self, Ticket};
+use crate::watch::{Changes, Watch};
 use crate::{interrupt, message, worker};
 
 /// Milliseconds that the owner, which is this process, may take to answer.
@@ -38,8 +44,8 @@ struct Wanted {
 
 /// What the caller may do.
 enum Target {
-    /// Write and read this memory.
-    Memory(Mapping),
+    /// Write and read a segment. Who says something of it has the lock, so that it is said in the order in which it was so.
+    Memory(Mutex<Watch>),
     /// Trigger the interrupts of this page.
     Page(Mapping),
     /// Trigger with data.
@@ -56,6 +62,17 @@ struct Agent {
     /// The owner asks the caller to leave, which nobody has said yet.
     shall_leave: AtomicBool,
 }
+
+/// A caller of a segment, who is told news.
+struct Listener {
+    agent: Arc<Agent>,
+    target: Arc<Target>,
+    /// It took none the last time, in the time that it had.
+    is_slow: AtomicBool,
+}
+
+/// How long a process that sends something waits for a caller who takes no news, since it is stopped.
+const TELL: Duration = Duration::from_millis(100);
 
 /// Another process of this host has let a caller in, who wants something of this process.
 pub fn take(socket: OwnedFd, packet: Packet) {
@@ -79,13 +96,15 @@ pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Pa
 
 fn serve(socket: OwnedFd, wanted: &Wanted) {
     let until = deadline(PATIENCE);
-    let (near, target, size) = match attach(wanted) {
+    // Members of a group have no news.
+    let connection = if wanted.what == What::Segment { news::number() } else { 0 };
+    let (near, target, size) = match attach(wanted, connection) {
         Ok(attached) => attached,
         Err(error) => {
             return proof::answer(&socket, &Answer { status: error as u32, ..Answer::default() }, until);
         }
     };
-    proof::answer(&socket, &Answer { size, ..Answer::default() }, until);
+    proof::answer(&socket, &Answer { size, connection, ..Answer::default() }, until);
     let agent = Arc::new(Agent {
         near,
         socket,
@@ -93,14 +112,21 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         out: Mutex::default(),
         shall_leave: AtomicBool::new(false),
     });
+    let target = Arc::new(target);
+    let listener: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
+        Arc::new(Listener { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
+    });
+    listener.iter().for_each(news::add);
     if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
         let _ = agent.run(&target);
         agent.forget();
     }
+    listener.into_iter().for_each(news::remove);
+    news::forget(connection);
 }
 
 /// Connects to the owner.
-fn attach(wanted: &Wanted) -> Result<(OwnedFd, Target, u64)> {
+fn attach(wanted: &Wanted, connection: u64) -> Result<(OwnedFd, Target, u64)> {
     let until = deadline(PATIENCE);
     let near = wanted.name.connect(until)?;
     let connect = Packet { node: wanted.from, flags: IS_FAR, size: wanted.process, ..Packet::new(Verb::Connect) };
@@ -115,7 +141,7 @@ fn attach(wanted: &Wanted) -> Result<(OwnedFd, Target, u64)> {
     let target = match wanted.what {
         What::DataInterrupt => Target::Socket,
         What::Interrupt => Target::Page(whole()?),
-        _ => Target::Memory(whole()?),
+        _ => Target::Memory(Watch::new(whole()?, connection).into()),
     };
     Ok((near, target, answer.size))
 }
@@ -145,32 +171,25 @@ impl Agent {
     /// Does one thing. An error ends the connection: the caller says what no caller says, or the owner has gone.
     fn obey(&self, target: &Target, say: Say, body: &[u8]) -> Result {
         match (say, target) {
-            (Say::Stores(pieces), Target::Memory(memory)) => {
-                let mut rest = body;
-                for (at, size) in pieces {
-                    let (bytes, behind) = rest.split_at_checked(size as usize).ok_or(Error::OutOfRange)?;
-                    let place = place(memory, at, bytes.len())?;
-                    // SAFETY: within the mapping.
-                    unsafe { far::store(place, bytes) };
-                    rest = behind;
-                }
-                if rest.is_empty() { Ok(()) } else { Err(Error::OutOfRange) }
+            (Say::Stores(pieces), Target::Memory(watch)) => {
+                let mut watch = watch.lock();
+                let was_on = watch.is_on();
+                watch.store(&pieces, body)?;
+                // A thread tells news that nothing follows from.
+                if watch.is_on() && !was_on { far::run() } else { Ok(()) }
             }
-            (Say::Copy(at), Target::Memory(memory)) => {
-                let place = place(memory, at, body.len())?;
-                // Ordering: Release; who sees a flag that is copied sees what was copied before it. A processor may make plain stores seen in
-                // any order, as those of AArch64 do.
-                fence(Ordering::Release);
-                // SAFETY: within the mapping.
-                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), place, body.len()) };
-                Ok(())
-            }
-            (Say::Read { at, size }, Target::Memory(memory)) if size as usize <= MOST => {
-                let place = place(memory, at, size as usize)?;
-                let mut bytes = vec![0; size as usize];
-                // SAFETY: within the mapping.
-                unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
+            (Say::Copy(at), Target::Memory(watch)) => watch.lock().copy(at, body),
+            (Say::Read { at, size, is_shown }, Target::Memory(watch)) if size as usize <= MOST => {
+                let mut watch = watch.lock();
+                let bytes = watch.read(at, size as usize, is_shown)?;
+                // What the owner had stored before these bytes comes before them.
+                let at = if is_shown { at as usize..at as usize + bytes.len() } else { 0..0 };
+                self.tell(&mut watch, &at, None);
                 self.say(&Said::Bytes, &bytes)
+            }
+            (Say::After(connections), _) => {
+                net::hear(&connections);
+                Ok(())
             }
             (Say::Ask(number), _) => {
                 // Ordering: what was stored is there before anything that the caller does when it knows it.
@@ -187,6 +206,31 @@ impl Agent {
             },
             _ => Err(Error::InconsistentVersions),
         }
+    }
+
+    /// Whether the caller takes something more by then.
+    fn has_room(&self, patience: Duration) -> bool {
+        let patience = Timespec { tv_sec: 0, tv_nsec: patience.as_nanos() as i64 };
+        calm::with_lock(|| calm::open(|| poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&patience))))
+            == Ok(1)
+    }
+
+    /// Tells the caller what it shall know, but for the bytes `but`. False if it did not take all of it in this time.
+    fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> bool {
+        let mut next = Some(0);
+        while let Some(changes) = next.and_then(|next| watch.changes(next, but)) {
+            if patience.is_some_and(|patience| !self.has_room(patience)) {
+                return false;
+            }
+            watch.tell(&changes);
+            next = changes.next;
+            let Changes { after, pieces, bytes, .. } = changes;
+            if self.say(&Said::News { after, pieces }, &bytes).is_err() {
+                return false;
+            }
+            news::note(watch.connection, watch.news);
+        }
+        true
     }
 
     /// Says something to the caller; waits while it does not take it.
@@ -223,14 +267,18 @@ impl Agent {
     }
 }
 
-/// The address of `size` bytes of a mapping.
-fn place(memory: &Mapping, at: u64, size: usize) -> Result<*mut u8> {
-    let at = usize::try_from(at).map_err(|_| Error::OutOfRange)?;
-    let is_within = at.checked_add(size).is_some_and(|end| end <= memory.length);
-    if is_within { Ok(memory.base.wrapping_add(at)) } else { Err(Error::OutOfRange) }
+impl Teller for Listener {
+    fn tell(&self) {
+        let Target::Memory(watch) = &*self.target else { return };
+        // Ordering: a hint. Somebody else who has the lock may wait for the caller, which takes what it has asked for.
+        let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
+        let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
+        let is_told = watch.is_some_and(|mut watch| self.agent.tell(&mut watch, &(0..0), Some(patience)));
+        self.is_slow.store(!is_told, Ordering::Relaxed);
+    }
 }
 
-impl Watch for Agent {
+impl service::Watch for Agent {
     /// The owner says something, or has ended the connection.
     fn ready(self: Arc<Self>) {
         match Packet::receive(&self.near) {
@@ -262,7 +310,7 @@ fn agent() -> (Agent, OwnedFd, OwnedFd) {
 #[cfg(any(test, fuzzing))]
 pub fn obey_all(memory: Mapping, is_page: bool, mut stream: &[u8]) {
     let (agent, _owner, caller) = agent();
-    let target = if is_page { Target::Page(memory) } else { Target::Memory(memory) };
+    let target = if is_page { Target::Page(memory) } else { Target::Memory(Watch::new(memory, 1).into()) };
     let (mut inbox, mut answers) = (Inbox::default(), vec![0; 2 * MOST]);
     'all: while !stream.is_empty() {
         let room = inbox.room();
@@ -295,12 +343,13 @@ mod tests {
     #[test]
     fn a_caller_writes_and_reads_within_the_segment_alone() {
         let (agent, _owner, _caller) = agent();
-        let target = Target::Memory(mapping());
-        let Target::Memory(memory) = &target else { unreachable!() };
+        let mapping = mapping();
+        let base = mapping.base;
+        let target = Target::Memory(Watch::new(mapping, 1).into());
         let end = page() as u64;
         let byte = |at: u64| {
-            // SAFETY: within the mapping.
-            unsafe { memory.base.wrapping_add(at as usize).read_volatile() }
+            // SAFETY: within the mapping, which the target has.
+            unsafe { base.wrapping_add(at as usize).read_volatile() }
         };
         let obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
         assert!(obeys(Say::Stores(vec![(0, 1), (end - 2, 2)]), &[1, 2, 3]));
@@ -314,9 +363,9 @@ mod tests {
             (Say::Stores(vec![(0, u32::MAX)]), &[0]),
             (Say::Copy(end), &[0]),
             (Say::Copy(u64::MAX), &[0]),
-            (Say::Read { at: end - 1, size: 2 }, &[]),
-            (Say::Read { at: u64::MAX, size: 1 }, &[]),
-            (Say::Read { at: 0, size: MOST as u32 + 1 }, &[]),
+            (Say::Read { at: end - 1, size: 2, is_shown: true }, &[]),
+            (Say::Read { at: u64::MAX, size: 1, is_shown: true }, &[]),
+            (Say::Read { at: 0, size: MOST as u32 + 1, is_shown: true }, &[]),
             (Say::Trigger, &[]),
             (Say::Data, &[]),
         ] {
@@ -334,6 +383,6 @@ mod tests {
         assert!(agent.obey(&Target::Socket, Say::Data, &[7]).is_err(), "nobody takes it");
         // A page of interrupts of which none is left.
         assert!(agent.obey(&Target::Page(mapping()), Say::Trigger, &[]).is_err());
-        assert!(agent.obey(&Target::Page(mapping()), Say::Read { at: 0, size: 8 }, &[]).is_err());
+        assert!(agent.obey(&Target::Page(mapping()), Say::Read { at: 0, size: 8, is_shown: true }, &[]).is_err());
     }
 }

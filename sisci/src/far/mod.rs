@@ -3,6 +3,7 @@
 //! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
+mod known;
 mod piece;
 mod targets;
 mod timed;
@@ -20,9 +21,14 @@ use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
-use crate::net::Line;
 use crate::net::say::MOST;
+use crate::net::{Line, news};
 use crate::worker;
+#[cfg(any(test, fuzzing))]
+pub use known::Known;
+#[cfg(not(any(test, fuzzing)))]
+use known::Known;
+use known::merge;
 pub use piece::store;
 use piece::{WORD, Word};
 pub use targets::Targets;
@@ -53,14 +59,15 @@ pub struct Shadow {
     pub memory: Memory,
     /// The library's own map of it.
     own: Mapping,
+    /// Whose it is sends what was stored, so that it leaves in order.
     state: Mutex<State>,
+    /// Of who has the state as well; news need this alone.
+    known: Mutex<Known>,
     /// The segment itself, if it is on other hosts.
     targets: Option<Arc<Targets>>,
 }
 
 struct State {
-    /// What was sent, or fetched.
-    twin: Vec<u64>,
     /// The segment itself, in timing mode.
     timed: Option<Timed>,
     /// The program's maps: where, and the pages of the shadow that they show.
@@ -111,6 +118,16 @@ pub fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }
 
+/// The thread runs from now on.
+pub fn run() -> Result {
+    let mut shadows = SHADOWS.lock();
+    if !shadows.1 {
+        worker::spawn("sisci-far", look_again)?;
+        shadows.1 = true;
+    }
+    Ok(())
+}
+
 /// A word of memory that others use as well.
 fn word<'a>(base: &Mapping, at: usize) -> &'a AtomicU64 {
     // SAFETY: within the mapping, which its shadow holds while the word is used; aligned, since mappings begin at pages.
@@ -122,13 +139,20 @@ impl Shadow {
     pub fn timed(segment: &Memory) -> Result<Arc<Shadow>> {
         let peer = segment.map(0, segment.length, ptr::null_mut(), false)?;
         let shadow = Shadow::new(segment.length, Some(Timed::new(peer)), None)?;
-        shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+        shadow.fetch(&shadow.state.lock(), shadow.pages());
         Shadow::publish(shadow)
     }
 
     /// The shadow of a segment of `size` bytes on other hosts. It shows zeros until something is fetched.
     pub fn of_hosts(size: usize, targets: Arc<Targets>) -> Result<Arc<Shadow>> {
-        Shadow::publish(Shadow::new(size, None, Some(targets))?)
+        let shadow = Shadow::publish(Shadow::new(size, None, Some(targets.clone()))?)?;
+        let own = Arc::downgrade(&shadow);
+        targets.listen(Box::new(move || {
+            if let Some(shadow) = own.upgrade() {
+                shadow.hear();
+            }
+        }));
+        Ok(shadow)
     }
 
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
@@ -140,7 +164,13 @@ impl Shadow {
             // SAFETY: both have so many bytes; nobody else has the map yet.
             unsafe { ptr::copy_nonoverlapping(twin.as_ptr().cast(), own.base, memory.length) };
         }
-        Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
+        Ok(Shadow {
+            memory,
+            own,
+            state: State { timed, views: Vec::new() }.into(),
+            known: Known::new(twin).into(),
+            targets,
+        })
     }
 
     /// The state. Who has it may wait for a peer.
@@ -154,10 +184,8 @@ impl Shadow {
         let mut shadows = SHADOWS.lock();
         shadows.0.retain(|shadow| shadow.strong_count() > 0);
         shadows.0.push(Arc::downgrade(&shadow));
-        if !shadows.1 {
-            worker::spawn("sisci-far", look_again)?;
-            shadows.1 = true;
-        }
+        drop(shadows);
+        run()?;
         Ok(shadow)
     }
 
@@ -178,7 +206,7 @@ impl Shadow {
         let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
-            targets.add_line(line, &state.twin);
+            targets.add_line(line, &self.known.lock().twin);
         }
     }
 
@@ -187,17 +215,18 @@ impl Shadow {
         let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
-            targets.add_near(mapping, &state.twin);
+            targets.add_near(mapping, &self.known.lock().twin);
         }
     }
 
     /// The words that the program has stored to since the last time; now the twin has them as well.
-    fn changed(&self, state: &mut State) -> Vec<Word> {
+    fn changed(&self, state: &State) -> Vec<Word> {
         let mut words = Vec::new();
         let per_page = page() / WORD;
         let written: Vec<Pages> = state.views.iter().flat_map(View::written).collect();
+        let mut known = self.known.lock();
         for first in written.into_iter().flatten().map(|number| number * per_page) {
-            let twin = &mut state.twin[first..first + per_page];
+            let twin = &mut known.twin[first..first + per_page];
             // SAFETY: both are a page long. The program may store meanwhile: what is missed now is found the next time.
             let differs =
                 unsafe { libc::memcmp(self.own.base.wrapping_add(first * WORD).cast(), twin.as_ptr().cast(), page()) };
@@ -219,7 +248,29 @@ impl Shadow {
                 }
             }
         }
+        if !words.is_empty() && self.targets.as_ref().is_some_and(|targets| targets.frames().is_some()) {
+            known.words_leave(&words);
+        }
         words
+    }
+
+    /// What leaves is in so many frames, none of which has been sent yet. The state is locked.
+    fn leaves(&self, targets: &Targets, frames: u64) {
+        if let Some(before) = targets.frames() {
+            self.known.lock().leave(before + frames);
+        }
+    }
+
+    /// Shows the owner's news.
+    fn hear(&self) {
+        let Some(targets) = &self.targets else { return };
+        let mut known = self.known.lock();
+        // Taken under the lock, so that they are shown in order.
+        for changed in targets.news() {
+            if !ODD && !known.told(&changed, |at| word(&self.own, at)) {
+                targets.has_erred();
+            }
+        }
     }
 
     /// Sends what the program has stored since the last time. The state is locked.
@@ -230,43 +281,28 @@ impl Shadow {
         }
         match (&mut state.timed, card::get(), &self.targets) {
             (Some(timed), Some(card), _) => timed.words(card, words, ready),
-            (_, _, Some(targets)) => targets.words(&words),
+            (_, _, Some(targets)) => targets.words(&words, |frames| self.leaves(targets, frames)),
             _ => {}
         }
     }
 
-    /// Shows these bytes, which stand in the peer's memory from the word `first` on, but where the program has stored something. Whether any was new.
-    fn merge(&self, twin: &mut [u64], first: usize, there: impl Fn(usize) -> u64) -> bool {
-        if ODD {
-            return false;
-        }
-        let mut is_new = false;
-        for (k, twin) in twin.iter_mut().enumerate() {
-            let there = there(k);
-            let own = word(&self.own, first + k);
-            // Ordering: Release; who sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
-            if there != *twin && own.compare_exchange(*twin, there, Ordering::Release, Ordering::Relaxed).is_ok() {
-                *twin = there;
-                is_new = true;
-            }
-        }
-        is_new
-    }
-
     /// Shows what these pages of a near peer's memory hold. The state is locked. Whether anything was new.
-    fn fetch(&self, state: &mut State, pages: Pages) -> bool {
-        let State { twin, timed: Some(timed), .. } = state else { return false };
+    fn fetch(&self, state: &State, pages: Pages) -> bool {
+        let Some(timed) = &state.timed else { return false };
         // What is on its way is not there yet.
         if !timed.is_empty() {
             return true;
         }
-        let (per_page, mut is_new) = (page() / WORD, false);
+        let (per_page, mut is_new, mut known) = (page() / WORD, false, self.known.lock());
         for first in pages.map(|number| number * per_page) {
-            let twin = &mut twin[first..first + per_page];
+            let twin = &mut known.twin[first..first + per_page];
             let there = timed.peer.base.wrapping_add(first * WORD);
             // SAFETY: as in `changed`.
-            if unsafe { libc::memcmp(there.cast(), twin.as_ptr().cast(), page()) } != 0 {
-                is_new |= self.merge(twin, first, |k| word(&timed.peer, first + k).load(Ordering::Acquire));
+            if unsafe { libc::memcmp(there.cast(), twin.as_ptr().cast(), page()) } != 0 && !ODD {
+                for (k, twin) in twin.iter_mut().enumerate() {
+                    let there = word(&timed.peer, first + k).load(Ordering::Acquire);
+                    is_new |= merge(word(&self.own, first + k), twin, there, 0);
+                }
             }
         }
         is_new
@@ -280,13 +316,24 @@ impl Shadow {
         let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
+        self.known.lock().ask(true);
+        let mut read = Ok(());
         for first in (first..end).step_by(there.len()) {
             let words = there.len().min(end - first);
+            let mut before = Vec::new();
             // SAFETY: room for so many words; the segment has whole pages.
-            unsafe { targets.read(first * WORD, there.as_mut_ptr().cast(), words * WORD) }?;
-            self.merge(&mut state.twin[first..first + words], first, |k| there[k]);
+            read = unsafe { targets.fetch(first * WORD, there.as_mut_ptr().cast(), words * WORD, &mut before) };
+            if read.is_err() {
+                break;
+            }
+            let mut known = self.known.lock();
+            for (k, &there) in there[..words].iter().enumerate().filter(|_| !ODD) {
+                let after = before.get(k * WORD / MOST).copied().unwrap_or(u64::MAX);
+                known.fetched(first + k, there, after, word(&self.own, first + k));
+            }
         }
-        Ok(())
+        self.known.lock().ask(false);
+        read
     }
 
     /// All of its pages.
@@ -309,13 +356,19 @@ impl Shadow {
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
             let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
-            let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
+            let mut known = self.known.lock();
+            let twin = known.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
             // SAFETY: the twin has the segment's size.
             unsafe { ptr::copy_nonoverlapping(shown, twin, part) };
             // SAFETY: the shadow has it as well.
             unsafe { ptr::copy_nonoverlapping(shown, self.own.base.wrapping_add(place), part) };
             done += part;
+            if self.targets.is_some() {
+                known.copy_leaves(place..place + part);
+            }
+            drop(known);
             if let Some(targets) = &self.targets {
+                self.leaves(targets, 1);
                 targets.bytes(place, &bytes);
             } else if let (Some(timed), Some(card)) = (&mut state.timed, card::get()) {
                 let left = card.send(packets(place, part), part, ready);
@@ -352,7 +405,7 @@ impl Shadow {
         let (Some(peer), Some(card)) = (peer, card::get()) else { return Err(Error::TransferFailed) };
         // SAFETY: the caller's.
         unsafe { Timed::read(&peer, card, now(), at, to, size) };
-        self.fetch(&mut self.state(), at / page()..(at + size).div_ceil(page()));
+        self.fetch(&self.state(), at / page()..(at + size).div_ceil(page()));
         Ok(())
     }
 }
@@ -402,7 +455,7 @@ fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
 fn fetch_near() -> bool {
     let mut is_new = false;
     for shadow in all() {
-        is_new |= shadow.fetch(&mut shadow.state(), shadow.pages());
+        is_new |= shadow.fetch(&shadow.state(), shadow.pages());
     }
     is_new
 }
@@ -434,9 +487,10 @@ fn look_again() {
         turn += 1;
         std::thread::sleep(nap);
         let begin = Instant::now();
+        news::tell();
         let mut shadows = SHADOWS.lock();
         shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        if shadows.0.is_empty() {
+        if shadows.0.is_empty() && !news::is_wanted() {
             shadows.1 = false;
             return;
         }

@@ -1,6 +1,7 @@
 //! Where the stores to a far segment go when it is on other hosts: to its owner; of a group to one member of each host, and to this host's memory.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
+use std::collections::VecDeque;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::hosts::Place;
 use crate::memory::{Mapping, room, zeros};
 use crate::net::say::{MOST, PIECES, Say};
-use crate::net::{Line, order};
+use crate::net::{Changed, Line, order};
 
 /// How long a check or barrier waits for a peer that may be stopped, before it says that it does not know.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -123,14 +124,18 @@ impl Targets {
         self.lines.read().iter().all(|line| line.has_room())
     }
 
-    /// Sends words that the program has stored. Targets that have ended are passed over: the service tells of them.
-    pub fn words(&self, words: &[Word]) {
+    /// Sends words that the program has stored; `before` that it is told in how many frames. Targets that have ended are passed over: the service tells
+    /// of them.
+    pub fn words(&self, words: &[Word], before: impl FnOnce(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
             words.iter().for_each(|&(word, _, new)| mine[word] |= marks(new));
         }
         words.iter().for_each(|&word| self.store_near(word));
-        in_frames(words.iter().copied(), |say, body| self.send(&say, body));
+        let mut frames = Vec::new();
+        in_frames(words.iter().copied(), |say, body| frames.push((say, body.to_vec())));
+        before(frames.len() as u64);
+        frames.iter().for_each(|(say, body)| self.send(say, body));
     }
 
     /// Sends a copy.
@@ -166,11 +171,52 @@ impl Targets {
         }
     }
 
-    /// Reads what is there.
+    /// How many frames of stores and copies the owner was sent; nothing if no news come: of a group, or behind the end.
+    pub fn frames(&self) -> Option<u64> {
+        let lines = self.lines.read();
+        lines.first().filter(|line| self.mine.is_none() && line.end().is_none()).map(|line| line.frames())
+    }
+
+    /// `listener` shows news from now on.
+    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) {
+        if self.mine.is_none()
+            && let Some(line) = self.lines.read().first()
+        {
+            line.listen(listener);
+        }
+    }
+
+    /// The owner's news that were not taken yet.
+    pub fn news(&self) -> VecDeque<Changed> {
+        self.lines.read().first().map(|line| line.news()).unwrap_or_default()
+    }
+
+    /// The owner has said what no owner says.
+    pub fn has_erred(&self) {
+        self.lines.read().iter().for_each(|line| line.has_erred());
+    }
+
+    /// Reads what is there, not to be shown by maps.
+    ///
+    /// # Safety
+    /// As `fetch`.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        // SAFETY: the caller's.
+        unsafe { self.read_at(at, to, size, None) }
+    }
+
+    /// Reads what is there, and how many news there were before each `MOST` bytes.
     ///
     /// # Safety
     /// `to` has `size` bytes; the segment has them at `at`.
-    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+    pub unsafe fn fetch(&self, at: usize, to: *mut u8, size: usize, before: &mut Vec<u64>) -> Result {
+        // SAFETY: the caller's.
+        unsafe { self.read_at(at, to, size, Some(before)) }
+    }
+
+    /// # Safety
+    /// As `fetch`.
+    unsafe fn read_at(&self, at: usize, to: *mut u8, size: usize, mut before: Option<&mut Vec<u64>>) -> Result {
         if let Some(near) = self.near.get() {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(near.base.wrapping_add(at), to, size) };
@@ -179,7 +225,7 @@ impl Targets {
         // Of a group any host has it: members that have ended, or end meanwhile, are passed over.
         let mut living = self.lines().into_iter().filter(|line| line.end().is_none());
         // SAFETY: the caller's.
-        let is_read = living.any(|line| unsafe { line.read(at, to, size) }.is_ok());
+        let is_read = living.any(|line| unsafe { line.read(at, to, size, before.as_deref_mut()) }.is_ok());
         if is_read { Ok(()) } else { Err(Error::TransferFailed) }
     }
 
@@ -247,7 +293,10 @@ mod tests {
             let (mut inbox, mut answer) = (Inbox::default(), Vec::new());
             let count = recv(&owner, inbox.room(), RecvFlags::empty()).unwrap().0;
             inbox.came(count);
-            assert_eq!(inbox.next::<Say>().unwrap().map(|(say, _)| say), Some(Say::Read { at: 0, size: 1 }));
+            assert_eq!(
+                inbox.next::<Say>().unwrap().map(|(say, _)| say),
+                Some(Say::Read { at: 0, size: 1, is_shown: false })
+            );
             frame(&Said::Bytes, &[7], &mut answer).unwrap();
             assert_eq!(send(&owner, &answer, SendFlags::NOSIGNAL), Ok(answer.len()));
         });

@@ -1,9 +1,10 @@
 //! Nodes on other hosts, from the side of who connects. Each connection of the program is one of TCP, to the process that owns what it connected
 //! to; its end is the other side's, as with a socket on one host.
 //!
-//! `proof` is how both sides make sure of each other; `say` what they say; `line` a connection. The owner's side is in `entry` and `agent`.
+//! `proof` is how both sides make sure of each other; `say` what they say; `line` a connection; `news` what owners say of themselves. The owner's side is in `entry` and `agent`.
 
 mod line;
+pub mod news;
 pub mod proof;
 pub mod say;
 
@@ -16,7 +17,7 @@ use rustix::net::sockopt;
 
 #[cfg(any(test, fuzzing))]
 pub use line::with_owner;
-pub use line::{End, Line, News, order};
+pub use line::{Changed, End, Line, News, hear, order};
 use say::{Answer, Request, Want};
 
 use crate::calm;
@@ -128,7 +129,9 @@ pub fn connect(
         return Err(Error::Timeout);
     }
     let (socket, answer) = ask(hosts, place, Want::Connect { node, what: what as u8, id }, from, until)?;
-    Ok((Arc::new(Line::new(socket, place.clone(), aim, hosts.timeout)), answer))
+    let line = Arc::new(Line::new(socket, place.clone(), aim, hosts.timeout));
+    line::named(answer.connection, &line);
+    Ok((line, answer))
 }
 
 /// Whether a process of the node runs.

@@ -1,11 +1,24 @@
 //! A connection whose owner is the test.
+#![allow(unsafe_code)] // What is read goes to memory.
 
+use super::super::say::{MOST, Said};
 use super::*;
+use rustix::net::{RecvFlags, recv};
 use std::os::unix::net::UnixStream;
 use std::{io::Write, thread};
 
-/// The next words of a caller, with the size of their body; nothing at the end.
-fn hear(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
+/// The next words of a caller, with the size of their body, but for what it knows of other connections; nothing at the end.
+fn hear_of(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
+    loop {
+        match hear_all(owner, inbox) {
+            Some((Say::After(_), _)) => {}
+            said => return said,
+        }
+    }
+}
+
+/// The same with that.
+fn hear_all(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
     loop {
         if let Some((say, body)) = inbox.next().unwrap() {
             return Some((say, body.len()));
@@ -36,12 +49,12 @@ fn a_trigger_waits_for_bytes_that_another_thread_had_yet_to_send() {
         triggered
     });
     let mut inbox = Inbox::default();
-    assert_eq!(hear(&owner, &mut inbox), Some((Say::Copy(0), 1)));
-    assert_eq!(hear(&owner, &mut inbox), Some((Say::Ask(1), 0)), "whether it has arrived");
+    assert_eq!(hear_of(&owner, &mut inbox), Some((Say::Copy(0), 1)));
+    assert_eq!(hear_of(&owner, &mut inbox), Some((Say::Ask(1), 0)), "whether it has arrived");
     assert_eq!(recv(&woken, &mut [0][..], RecvFlags::DONTWAIT).err(), Some(Errno::AGAIN), "not woken before");
     assert!(tell(&owner, &Said::Done(1), &[]));
     trigger.join().unwrap().unwrap();
-    assert_eq!(hear(&woken, &mut Inbox::default()), Some((Say::Trigger, 0)));
+    assert_eq!(hear_of(&woken, &mut Inbox::default()), Some((Say::Trigger, 0)));
 }
 
 #[test]
@@ -49,7 +62,7 @@ fn one_thread_reads_while_another_sends() {
     let (line, owner) = with_owner();
     let owner = thread::spawn(move || {
         let mut inbox = Inbox::default();
-        while let Some((say, _)) = hear(&owner, &mut inbox) {
+        while let Some((say, _)) = hear_of(&owner, &mut inbox) {
             assert!(match say {
                 Say::Read { size, .. } => tell(&owner, &Said::Bytes, &vec![7; size as usize]),
                 Say::Ask(number) => tell(&owner, &Said::Done(number), &[]),
@@ -62,7 +75,7 @@ fn one_thread_reads_while_another_sends() {
         let sender = scope.spawn(|| (0..512).try_for_each(|_| line.send(&Say::Copy(0), &[1; MOST], None)));
         for _ in 0..8 {
             // SAFETY: there is room.
-            unsafe { line.read(0, to.as_mut_ptr(), to.len()) }.unwrap();
+            unsafe { line.read(0, to.as_mut_ptr(), to.len(), None) }.unwrap();
         }
         sender.join().unwrap().unwrap();
     });
@@ -95,10 +108,66 @@ fn what_is_connected_to_again_has_taken_all_of_the_closed_connection() {
     assert!(left((45, What::DataInterrupt, 9), soon()), "another one is not waited for");
     let taker = thread::spawn(move || {
         let mut inbox = Inbox::default();
-        assert_eq!(hear(&owner, &mut inbox), Some((Say::Data, 1)));
-        assert_eq!(hear(&owner, &mut inbox), None);
+        assert_eq!(hear_of(&owner, &mut inbox), Some((Say::Data, 1)));
+        assert_eq!(hear_of(&owner, &mut inbox), None);
     });
     assert!(left(aim, soon()));
     taker.join().unwrap();
     assert!(LEAVING.lock().iter().all(|line| line.aim != aim));
+}
+
+#[test]
+fn what_follows_from_news_waits_until_they_are_shown() {
+    let (line, owner) = with_owner();
+    let number = news::number();
+    named(number, &line);
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let (own, all) = (Arc::downgrade(&line), shown.clone());
+    line.listen(Box::new(move || {
+        let mut all = all.lock();
+        all.extend(
+            own.upgrade().unwrap().news().into_iter().map(|changed| (changed.number, changed.after, changed.bytes)),
+        );
+    }));
+    let news = |after: u64| Said::News { after, pieces: vec![(8, 8)] };
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| hear(&[(number, 2), (number.wrapping_add(1), 9)]));
+        assert!(tell(&owner, &news(1), &[1; 8]));
+        while shown.lock().is_empty() {
+            thread::yield_now();
+        }
+        assert!(!waits.is_finished());
+        assert!(tell(&owner, &news(3), &[2; 8]));
+        waits.join().unwrap();
+    });
+    assert_eq!(*shown.lock(), [(1, 1, vec![1; 8]), (2, 3, vec![2; 8])]);
+    // All that this process sends says so, once.
+    let (other, other_owner) = with_owner();
+    other.send(&Say::Trigger, &[], None).unwrap();
+    let mut inbox = Inbox::default();
+    let Some((Say::After(known), 0)) = hear_all(&other_owner, &mut inbox) else { panic!("what is known") };
+    assert!(known.contains(&(number, 2)) && known.contains(&(number.wrapping_add(1), 9)));
+    assert_eq!(hear_all(&other_owner, &mut inbox), Some((Say::Trigger, 0)));
+    // A connection that has ended has no more.
+    drop(owner);
+    hear(&[(number, 3)]);
+    assert!(line.end().is_some());
+}
+
+#[test]
+fn bytes_tell_how_many_news_there_were_before_them() {
+    let (line, owner) = with_owner();
+    let says = thread::spawn(move || {
+        let news = Said::News { after: 0, pieces: vec![] };
+        assert!(tell(&owner, &news, &[]) && tell(&owner, &Said::Bytes, &[7; MOST]));
+        assert!(tell(&owner, &news, &[]) && tell(&owner, &news, &[]) && tell(&owner, &Said::Bytes, &[7; 8]));
+        let mut inbox = Inbox::default();
+        let read = Say::Read { at: 0, size: MOST as u32, is_shown: true };
+        assert_eq!(hear_of(&owner, &mut inbox), Some((read, 0)));
+    });
+    let (mut to, mut before) = (vec![0; MOST + 8], Vec::new());
+    // SAFETY: there is room.
+    unsafe { line.read(0, to.as_mut_ptr(), to.len(), Some(&mut before)) }.unwrap();
+    assert_eq!(before, [1, 3]);
+    says.join().unwrap();
 }

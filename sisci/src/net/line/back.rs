@@ -1,0 +1,255 @@
+//! What comes back on a connection: answers, bytes that were read, and news.
+#![allow(unsafe_code)] // What is read goes to memory of the program's.
+
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use parking_lot::{Mutex, MutexGuard};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, recv};
+
+use super::super::news;
+use super::super::say::{Inbox, MOST, Said, Say, frame};
+use super::{Line, News, lock_until};
+use crate::calm;
+use crate::error::{Error, Result};
+use crate::name::{Deadline, wait_readable};
+
+/// Bodies that are asked for before the first has come.
+const AHEAD: usize = 8;
+
+/// One piece of news: what others have stored at the owner.
+pub struct Changed {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// So many frames of stores and copies had come there before.
+    pub after: u64,
+    /// Places and sizes.
+    pub pieces: Vec<(u64, u32)>,
+    /// The pieces, one behind the other.
+    pub bytes: Vec<u8>,
+}
+
+/// Who shows news. No lock of the connection is held.
+pub type Listener = Box<dyn Fn() + Send + Sync>;
+
+/// The news of a connection.
+#[derive(Default)]
+pub(super) struct Heard {
+    count: AtomicU64,
+    /// Those that nobody has taken yet.
+    news: Mutex<VecDeque<Changed>>,
+    listener: OnceLock<Listener>,
+}
+
+impl Heard {
+    /// How many have come.
+    fn count(&self) -> u64 {
+        // Ordering: Acquire meets the Release of `put`: who sees the number finds the news.
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// One has come. The lock for reading is held.
+    fn put(&self, after: u64, pieces: Vec<(u64, u32)>, bytes: &[u8]) {
+        let number = self.count.load(Ordering::Relaxed) + 1;
+        if self.listener.get().is_some() {
+            self.news.lock().push_back(Changed { number, after, pieces, bytes: bytes.to_vec() });
+        }
+        self.count.store(number, Ordering::Release);
+    }
+
+    /// What has come is shown. The lock for reading is not held.
+    fn pass_on(&self) {
+        if let Some(listener) = self.listener.get()
+            && !self.news.lock().is_empty()
+        {
+            listener();
+        }
+    }
+}
+
+/// The connections of this process to segments, by the numbers that their owners gave them.
+static LINES: Mutex<Vec<(u64, Weak<Line>)>> = Mutex::new(Vec::new());
+
+/// This one has that number.
+pub(in super::super) fn named(number: u64, line: &Arc<Line>) {
+    if number == 0 {
+        return; // that of an interrupt has none
+    }
+    let mut lines = LINES.lock();
+    lines.retain(|(_, line)| line.strong_count() > 0);
+    lines.push((number, Arc::downgrade(line)));
+}
+
+/// So many news of these connections come before what follows: those that come to this process are heard and shown, and all are said with what it sends.
+pub fn hear(news: &[(u64, u64)]) {
+    for &(connection, count) in news {
+        news::note(connection, count);
+        let lines = LINES.lock();
+        let line = lines.iter().find(|(number, _)| *number == connection).and_then(|(_, line)| line.upgrade());
+        drop(lines);
+        if let Some(line) = line {
+            line.hear(count);
+        }
+    }
+}
+
+impl Line {
+    /// Waits until so many news have come and are shown, or the connection ends. They are on their way.
+    fn hear(&self, count: u64) {
+        let is_there = || self.heard.count() >= count;
+        let until = Some(Instant::now() + self.timeout);
+        while !is_there() && self.end().is_none() && self.wait_back(until, is_there) {}
+        // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
+        if let Some(listener) = self.heard.listener.get() {
+            listener();
+        }
+    }
+
+    /// Takes the bytes that are there, without waiting.
+    fn take(&self, back: &mut Inbox) -> Result {
+        match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
+            Ok((0, _)) => return Err(self.ended(None)),
+            Ok((count, _)) => back.came(count),
+            Err(Errno::AGAIN) => {}
+            Err(errno) => return Err(self.ended(Some(errno))),
+        }
+        Ok(())
+    }
+
+    /// Takes what is there, without waiting.
+    fn receive(&self, back: &mut Inbox) -> Result {
+        self.take(back)?;
+        // Nobody has asked for bytes.
+        if self.next(back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
+    }
+
+    /// Takes frames up to the next body; nothing if there is none yet.
+    fn next(&self, back: &mut Inbox) -> Result<Option<std::ops::Range<usize>>> {
+        loop {
+            match back.next::<Said>() {
+                Ok(None) => return Ok(None),
+                Ok(Some((Said::Bytes, body))) => return Ok(Some(body)),
+                Ok(Some((Said::Done(number), _))) => {
+                    self.is_slow.store(false, Ordering::Relaxed);
+                    // Ordering: Release, so that who sees it may say that all has arrived.
+                    self.answered.fetch_max(number, Ordering::Release);
+                }
+                Ok(Some((Said::Leave, _))) => {
+                    if let Some(teller) = self.teller.get() {
+                        teller(News::Leave);
+                    }
+                }
+                Ok(Some((Said::News { after, pieces }, body))) => {
+                    self.heard.put(after, pieces, back.body(body));
+                }
+                Err(_) => return Err(self.ended(Some(Errno::PROTO))),
+            }
+        }
+    }
+
+    /// Reads `size` bytes of the other side's memory, from `at` on. `before`: maps will show them; it gets how many news there were before each `MOST`
+    /// bytes.
+    ///
+    /// # Safety
+    /// `to` has `size` bytes.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize, before: Option<&mut Vec<u64>>) -> Result {
+        // SAFETY: the caller's.
+        let read = calm::with_lock(|| unsafe { self.read_locked(at, to, size, before) });
+        self.heard.pass_on();
+        read
+    }
+
+    /// # Safety
+    /// As `read`.
+    unsafe fn read_locked(&self, at: usize, to: *mut u8, size: usize, mut before: Option<&mut Vec<u64>>) -> Result {
+        let mut back = lock_until(&self.back, None).ok_or(Error::TransferFailed)?;
+        let (mut asked, mut got) = (0, 0);
+        // A question of which a part has gone out: the lock is kept, so that frames stay whole.
+        let mut begun: Option<(MutexGuard<'_, Vec<u8>>, usize)> = None;
+        while got < size {
+            while asked < size && asked < got + AHEAD * MOST {
+                let part = MOST.min(size - asked);
+                // Only if no answer is to come may this wait. Else the other side may be unable to say more until this thread has taken what it said;
+                // until then it takes nothing, and neither this question nor the frame of who has the lock would go out.
+                let may_wait = asked == got;
+                let (out, done) = match begun.take() {
+                    Some(begun) => begun,
+                    None => {
+                        let out = if may_wait { lock_until(&self.out, None) } else { self.out.try_lock() };
+                        let Some(mut out) = out else { break };
+                        out.clear();
+                        let is_shown = before.is_some();
+                        frame(&Say::Read { at: (at + asked) as u64, size: part as u32, is_shown }, &[], &mut out)?;
+                        (out, 0)
+                    }
+                };
+                if may_wait {
+                    self.write(&out[done..], None)?;
+                } else {
+                    let done = done + self.put(&out[done..])?;
+                    if done < out.len() {
+                        begun = Some((out, done)).filter(|_| done > 0);
+                        break;
+                    }
+                }
+                asked += part;
+            }
+            if let Some(body) = self.next(&mut back)? {
+                let body = back.body(body);
+                if body.len() != MOST.min(size - got) {
+                    return Err(self.ended(Some(Errno::PROTO)));
+                }
+                // SAFETY: the caller's room has what is left of `size`.
+                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), to.wrapping_add(got), body.len()) };
+                got += body.len();
+                if let Some(before) = &mut before {
+                    before.push(self.heard.count());
+                }
+                continue;
+            }
+            if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
+                return Err(self.ended(Some(Errno::TIMEDOUT)));
+            }
+            self.take(&mut back)?;
+        }
+        Ok(())
+    }
+
+    /// Looks what has come, unless somebody waits for it and does so.
+    pub fn look(&self) {
+        match self.back.try_lock() {
+            // What ended it has been told, or is being told.
+            Some(mut back) => drop(self.receive(&mut back)),
+            None => std::thread::yield_now(),
+        }
+        self.heard.pass_on();
+    }
+
+    /// Takes what comes next, unless what is waited for is there: false if nothing comes by then, or never again.
+    pub(super) fn wait_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> bool {
+        let Some(mut back) = lock_until(&self.back, until) else { return false };
+        let has_come = is_there() || wait_readable(&self.socket, until).is_ok() && self.receive(&mut back).is_ok();
+        drop(back);
+        self.heard.pass_on();
+        has_come
+    }
+
+    /// Who shows news is `listener` from now on.
+    pub fn listen(&self, listener: Listener) {
+        let _ = self.heard.listener.set(listener);
+    }
+
+    /// The other side has said what no owner says.
+    pub fn has_erred(&self) {
+        self.ended(Some(Errno::PROTO));
+    }
+
+    /// The news that nobody has taken yet.
+    pub fn news(&self) -> VecDeque<Changed> {
+        std::mem::take(&mut self.heard.news.lock())
+    }
+}
