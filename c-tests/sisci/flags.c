@@ -146,6 +146,32 @@ static void gives(void *arg) {
   SCITerminate();
 }
 
+/* Both store, change what the other one stores to, and read, at the same time: neither waits for the other. */
+static void crosswise(void *arg) {
+  struct side s = joined_with(*(unsigned *)arg, 2);
+  sci_map_t map;
+  int lap, k, answer = 0;
+  double begin;
+  CHECK(SCIMapRemoteSegment(s.peer, &map, 0, 0, NULL, 0, &e) != NULL);
+  for (lap = 1; lap <= laps * 2; lap++) {
+    for (k = 1; k < 16; k++) s.in[k] = lap;
+    s.out[0] = lap;
+    begin = now();
+    EXPECT(OK, SCIMemCpy(NULL, &answer, map, 0, sizeof answer, SCI_FLAG_BLOCK_READ, &e));
+    if (now() - begin > 15e6) FAIL("lap %d: both stood", lap); /* until SISCI_LINK_TIMEOUT */
+    CHECK(answer == lap); /* it has come before the read */
+  }
+  meet(words, 2);
+  SCITerminate();
+}
+
+static void crossing(void) {
+  unsigned to[] = {8, 4};
+  pid_t a = node(4, crosswise, &to[0]), b = node(8, crosswise, &to[1]);
+  joined(a), joined(b);
+  puts("crosswise: passed");
+}
+
 static void answers(void) {
   pid_t a = node(4, gives, NULL), b = node(8, takes, NULL);
   joined(a), joined(b);
@@ -164,6 +190,7 @@ int main(int argc, char **argv) {
   ring(2, 1);
   ring(2, 0);
   ring(4, 1);
+  crossing();
   answers();
   return 0;
 }

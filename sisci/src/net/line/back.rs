@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use rustix::io::{Errno, retry_on_intr};
@@ -20,6 +20,8 @@ use crate::name::{Deadline, wait_readable};
 
 /// Bodies that are asked for before the first has come.
 const AHEAD: usize = 8;
+/// How long a thread sleeps for the lock of who reads, until it looks whether that one has read what it waits for.
+const SLICE: Duration = Duration::from_millis(1);
 
 /// One piece of news: what others have stored at the owner.
 pub struct Changed {
@@ -101,8 +103,11 @@ impl Line {
     /// Waits until so many news have come and are shown, or the connection ends. They are on their way.
     fn hear(&self, count: u64) {
         let is_there = || self.heard.count() >= count;
-        let until = Some(Instant::now() + self.timeout);
-        while !is_there() && self.end().is_none() && self.wait_back(until, is_there) {}
+        let until = Instant::now() + self.timeout;
+        while !is_there() && self.end().is_none() && Instant::now() < until {
+            // In between others may read.
+            self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
+        }
         // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
         if let Some(listener) = self.heard.listener.get() {
             listener();
@@ -231,11 +236,24 @@ impl Line {
 
     /// Takes what comes next, unless what is waited for is there: false if nothing comes by then, or never again.
     pub(super) fn wait_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> bool {
-        let Some(mut back) = lock_until(&self.back, until) else { return false };
+        let Some(mut back) = self.lock_back(until, &is_there) else { return is_there() };
         let has_come = is_there() || wait_readable(&self.socket, until).is_ok() && self.receive(&mut back).is_ok();
         drop(back);
         self.heard.pass_on();
         has_come
+    }
+
+    /// Locks what comes back, unless what is waited for is there by then. Who has the lock may be the one that takes it, and then go on waiting for
+    /// something else, which may come only when this thread goes on.
+    fn lock_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> Option<MutexGuard<'_, Inbox>> {
+        loop {
+            let slice = Instant::now() + SLICE;
+            let back = lock_until(&self.back, Some(until.map_or(slice, |until| until.min(slice))));
+            let is_over = || is_there() || self.end().is_some() || until.is_some_and(|until| until <= Instant::now());
+            if back.is_some() || is_over() {
+                return back;
+            }
+        }
     }
 
     /// Who shows news is `listener` from now on.

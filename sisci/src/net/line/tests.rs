@@ -171,3 +171,25 @@ fn bytes_tell_how_many_news_there_were_before_them() {
     assert_eq!(before, [1, 3]);
     says.join().unwrap();
 }
+
+#[test]
+fn who_waits_for_the_reader_sees_what_that_one_has_taken() {
+    let (line, _owner) = with_owner();
+    // The reader, which waits for something else.
+    let back = line.back.lock();
+    let (looks, has_come) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            line.wait_back(Some(Instant::now() + line.timeout), || {
+                looks.fetch_add(1, Ordering::Relaxed);
+                has_come.load(Ordering::Relaxed)
+            })
+        });
+        while looks.load(Ordering::Relaxed) == 0 && !waits.is_finished() {
+            thread::yield_now();
+        }
+        has_come.store(true, Ordering::Relaxed);
+        assert!(waits.join().unwrap(), "while another thread reads");
+    });
+    drop(back);
+}
