@@ -147,12 +147,13 @@ impl Shadow {
     pub fn of_hosts(size: usize, targets: Arc<Targets>) -> Result<Arc<Shadow>> {
         let shadow = Shadow::publish(Shadow::new(size, None, Some(targets.clone()))?)?;
         let own = Arc::downgrade(&shadow);
-        targets.listen(Box::new(move || {
+        let hear = move || {
             if let Some(shadow) = own.upgrade() {
                 shadow.hear();
             }
-        }));
-        Ok(shadow)
+        };
+        // A second shadow of a connection would never hear anything.
+        if targets.listen(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
     }
 
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {

@@ -177,13 +177,10 @@ impl Targets {
         lines.first().filter(|line| self.mine.is_none() && line.end().is_none()).map(|line| line.frames())
     }
 
-    /// `listener` shows news from now on.
-    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) {
-        if self.mine.is_none()
-            && let Some(line) = self.lines.read().first()
-        {
-            line.listen(listener);
-        }
+    /// `listener` shows news from now on, if any come. False if another one does.
+    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) -> bool {
+        let lines = self.lines.read();
+        self.mine.is_some() || lines.first().is_none_or(|line| line.listen(listener))
     }
 
     /// The owner's news that were not taken yet.

@@ -256,9 +256,9 @@ impl Line {
         }
     }
 
-    /// Who shows news is `listener` from now on.
-    pub fn listen(&self, listener: Listener) {
-        let _ = self.heard.listener.set(listener);
+    /// Who shows news is `listener` from now on. False if somebody does already.
+    pub fn listen(&self, listener: Listener) -> bool {
+        self.heard.listener.set(listener).is_ok()
     }
 
     /// The other side has said what no owner says.

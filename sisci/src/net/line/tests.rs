@@ -123,12 +123,12 @@ fn what_follows_from_news_waits_until_they_are_shown() {
     named(number, &line);
     let shown = Arc::new(Mutex::new(Vec::new()));
     let (own, all) = (Arc::downgrade(&line), shown.clone());
-    line.listen(Box::new(move || {
+    assert!(line.listen(Box::new(move || {
         let mut all = all.lock();
         all.extend(
             own.upgrade().unwrap().news().into_iter().map(|changed| (changed.number, changed.after, changed.bytes)),
         );
-    }));
+    })));
     let news = |after: u64| Said::News { after, pieces: vec![(8, 8)] };
     thread::scope(|scope| {
         let waits = scope.spawn(|| hear(&[(number, 2), (number.wrapping_add(1), 9)]));
