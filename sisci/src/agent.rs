@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -19,7 +19,7 @@ use crate::calm;
 use crate::error::{Error, Result};
 use crate::far;
 use crate::memory::{Mapping, Memory};
-use crate::name::{Name, What, deadline};
+use crate::name::{Name, What, deadline, rest};
 use crate::net::news::{self, Teller};
 use crate::net::say::{self, Answer, Inbox, MOST, Said, Say};
 use crate::net::{self, proof};
@@ -121,7 +121,7 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         let _ = agent.run(&target);
         agent.forget();
     }
-    listener.into_iter().for_each(news::remove);
+    listener.iter().for_each(news::remove);
     news::forget(connection);
 }
 
@@ -208,34 +208,45 @@ impl Agent {
         }
     }
 
-    /// Whether the caller takes something more by then.
-    fn has_room(&self, patience: Duration) -> bool {
-        let patience = Timespec { tv_sec: 0, tv_nsec: patience.as_nanos() as i64 };
-        calm::with_lock(|| calm::open(|| poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&patience))))
-            == Ok(1)
+    /// The right to say something that the caller takes at once; without `patience` it is waited for. Nothing if the caller takes nothing in this time.
+    fn turn(&self, patience: Option<Duration>) -> Option<MutexGuard<'_, Vec<u8>>> {
+        let Some(patience) = patience else { return Some(self.out.lock()) };
+        let until = Some(Instant::now() + patience);
+        let out = calm::lock(&self.out, |out| out.try_lock_for(patience))?;
+        loop {
+            // What there is room for nobody else takes while this has the lock.
+            let rest = rest(until);
+            let poll = || poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref());
+            match calm::with_lock(|| calm::open(poll)) {
+                Err(Errno::INTR) => {}
+                Ok(1) => return Some(out),
+                _ => return None,
+            }
+        }
     }
 
-    /// Tells the caller what it shall know, but for the bytes `but`. False if it did not take all of it in this time.
-    fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> bool {
-        let mut next = Some(0);
+    /// Tells the caller what it shall know, but for the bytes `but`: in how many frames. Nothing if it did not take all of it in this time.
+    fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
+        let (mut next, mut count) = (Some(0), 0);
         while let Some(changes) = next.and_then(|next| watch.changes(next, but)) {
-            if patience.is_some_and(|patience| !self.has_room(patience)) {
-                return false;
-            }
+            let out = self.turn(patience)?;
             watch.tell(&changes);
             next = changes.next;
             let Changes { after, pieces, bytes, .. } = changes;
-            if self.say(&Said::News { after, pieces }, &bytes).is_err() {
-                return false;
-            }
+            self.say_in(out, &Said::News { after, pieces }, &bytes).ok()?;
             news::note(watch.connection, watch.news);
+            count += 1;
         }
-        true
+        Some(count)
     }
 
     /// Says something to the caller; waits while it does not take it.
     fn say(&self, said: &Said, body: &[u8]) -> Result {
-        let mut out = self.out.lock();
+        self.say_in(self.out.lock(), said, body)
+    }
+
+    /// The same, by who has the right to.
+    fn say_in(&self, mut out: MutexGuard<'_, Vec<u8>>, said: &Said, body: &[u8]) -> Result {
         out.clear();
         say::frame(said, body, &mut out)?;
         let mut rest = &out[..];
@@ -273,8 +284,11 @@ impl Teller for Listener {
         // Ordering: a hint. Somebody else who has the lock may wait for the caller, which takes what it has asked for.
         let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
         let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
-        let is_told = watch.is_some_and(|mut watch| self.agent.tell(&mut watch, &(0..0), Some(patience)));
-        self.is_slow.store(!is_told, Ordering::Relaxed);
+        let told = watch.and_then(|mut watch| self.agent.tell(&mut watch, &(0..0), Some(patience)));
+        // Nothing to say says nothing of the caller.
+        if told != Some(0) {
+            self.is_slow.store(told.is_none(), Ordering::Relaxed);
+        }
     }
 }
 
@@ -371,6 +385,30 @@ mod tests {
         ] {
             assert!(!obeys(say.clone(), body), "{say:?}");
         }
+    }
+
+    #[test]
+    fn a_caller_that_takes_nothing_is_waited_for_once() {
+        let (agent, _owner, caller) = agent();
+        let target = Arc::new(Target::Memory(Watch::new(mapping(), 1).into()));
+        agent.obey(&target, Say::Stores(vec![(0, 1)]), &[1]).unwrap();
+        let listener = Listener { agent: agent.into(), target: target.clone(), is_slow: AtomicBool::new(false) };
+        let is_slow = || listener.is_slow.load(Ordering::Relaxed);
+        // Answers leave no room.
+        let full = [0; MOST];
+        while send(&listener.agent.socket, &full, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
+        listener.tell();
+        assert!(is_slow());
+        let Target::Memory(watch) = &*target else { panic!("it is memory") };
+        let changes = watch.lock().changes(0, &(0..0)).unwrap();
+        watch.lock().tell(&changes);
+        listener.tell();
+        assert!(is_slow(), "it had nothing to take");
+        watch.lock().store(&[(64, 1)], &[1]).unwrap();
+        let mut taken = vec![0; MOST];
+        while recv(&caller, &mut taken[..], RecvFlags::DONTWAIT).is_ok() {}
+        listener.tell();
+        assert!(!is_slow());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! process.
 
 use std::collections::BTreeMap;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -43,24 +44,34 @@ pub fn tell() {
     }
     // Ordering: what made this thread send something was stored after what is to be told.
     fence(Ordering::Acquire);
-    TELLERS.read().iter().filter_map(Weak::upgrade).for_each(|teller| teller.tell());
+    // Nothing is locked meanwhile: a caller may take its time.
+    let tellers: Vec<_> = TELLERS.read().iter().filter_map(Weak::upgrade).collect();
+    tellers.iter().for_each(|teller| teller.tell());
 }
 
 /// `teller` has gone.
-pub fn remove(teller: Arc<dyn Teller>) {
-    drop(teller);
+pub fn remove(teller: &Arc<dyn Teller>) {
     let mut tellers = TELLERS.write();
-    tellers.retain(|known| known.strong_count() > 0);
+    // It may be telling just now, so it may live on.
+    tellers.retain(|known| known.strong_count() > 0 && !ptr::addr_eq(known.as_ptr(), Arc::as_ptr(&teller)));
     COUNT.store(tellers.len() as u64, Ordering::Release);
 }
 
+/// The first number of this process, and how many it has given.
+static FIRST: OnceLock<u64> = OnceLock::new();
+static GIVEN: AtomicU64 = AtomicU64::new(0);
+
 /// A number for a connection that no other one has, in any process.
 pub fn number() -> u64 {
-    static FIRST: OnceLock<u64> = OnceLock::new();
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     let first = *FIRST.get_or_init(|| getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) << 32));
     // Ordering: only that no two get the same.
-    first.wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed))
+    first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether this process has given the number, as the owner.
+pub fn is_own(connection: u64) -> bool {
+    // Ordering: who asks has heard of the number by way of others, which were told after it was given.
+    FIRST.get().is_some_and(|first| connection.wrapping_sub(*first) < GIVEN.load(Ordering::Relaxed))
 }
 
 /// Connections whose news are remembered: the last ones. More have no news at the same time, but in a job of very many nodes.

@@ -87,31 +87,35 @@ pub(in super::super) fn named(number: u64, line: &Arc<Line>) {
 }
 
 /// So many news of these connections come before what follows: those that come to this process are heard and shown, and all are said with what it sends.
+/// Of connections of this process that is what has come, and what it has told as an owner, whatever a peer claims.
 pub fn hear(news: &[(u64, u64)]) {
     for &(connection, count) in news {
-        news::note(connection, count);
         let lines = LINES.lock();
         let line = lines.iter().find(|(number, _)| *number == connection).and_then(|(_, line)| line.upgrade());
         drop(lines);
         if let Some(line) = line {
-            line.hear(count);
+            news::note(connection, line.hear(count));
+        } else if !news::is_own(connection) {
+            news::note(connection, count);
         }
     }
 }
 
 impl Line {
-    /// Waits until so many news have come and are shown, or the connection ends. They are on their way.
-    fn hear(&self, count: u64) {
+    /// Waits until so many news have come and are shown, or the connection ends. They are on their way. How many have come.
+    fn hear(&self, count: u64) -> u64 {
         let is_there = || self.heard.count() >= count;
         let until = Instant::now() + self.timeout;
         while !is_there() && self.end().is_none() && Instant::now() < until {
             // In between others may read.
             self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
         }
+        let count = self.heard.count();
         // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
         if let Some(listener) = self.heard.listener.get() {
             listener();
         }
+        count
     }
 
     /// Takes the bytes that are there, without waiting.

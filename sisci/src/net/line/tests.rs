@@ -120,6 +120,7 @@ fn what_is_connected_to_again_has_taken_all_of_the_closed_connection() {
 fn what_follows_from_news_waits_until_they_are_shown() {
     let (line, owner) = with_owner();
     let number = news::number();
+    let other_number = number.wrapping_add(1 << 40); // of another process
     named(number, &line);
     let shown = Arc::new(Mutex::new(Vec::new()));
     let (own, all) = (Arc::downgrade(&line), shown.clone());
@@ -131,7 +132,7 @@ fn what_follows_from_news_waits_until_they_are_shown() {
     })));
     let news = |after: u64| Said::News { after, pieces: vec![(8, 8)] };
     thread::scope(|scope| {
-        let waits = scope.spawn(|| hear(&[(number, 2), (number.wrapping_add(1), 9)]));
+        let waits = scope.spawn(|| hear(&[(number, 2), (other_number, 9)]));
         assert!(tell(&owner, &news(1), &[1; 8]));
         while shown.lock().is_empty() {
             thread::yield_now();
@@ -146,12 +147,15 @@ fn what_follows_from_news_waits_until_they_are_shown() {
     other.send(&Say::Trigger, &[], None).unwrap();
     let mut inbox = Inbox::default();
     let Some((Say::After(known), 0)) = hear_all(&other_owner, &mut inbox) else { panic!("what is known") };
-    assert!(known.contains(&(number, 2)) && known.contains(&(number.wrapping_add(1), 9)));
+    assert!(known.contains(&(number, 2)) && known.contains(&(other_number, 9)));
     assert_eq!(hear_all(&other_owner, &mut inbox), Some((Say::Trigger, 0)));
-    // A connection that has ended has no more.
+    // A connection that has ended has no more, whatever others claim. Nor has one of which this process is the owner.
     drop(owner);
-    hear(&[(number, 3)]);
+    let own = news::number();
+    hear(&[(number, u64::MAX), (own, u64::MAX)]);
     assert!(line.end().is_some());
+    let (_, known) = news::since(0).unwrap();
+    assert!(known.contains(&(number, 2)) && known.iter().all(|(connection, _)| *connection != own));
 }
 
 #[test]
