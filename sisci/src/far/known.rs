@@ -27,9 +27,14 @@ pub struct Known {
     is_told: bool,
     /// What the owner may not have had when it told the next news. The owner says at least after some hundred frames what it has.
     flights: VecDeque<Flight>,
-    /// The news since bytes were asked for that have not come yet: their numbers, and what they were about.
-    asked: Option<Vec<(u64, Range<usize>)>>,
+    /// Places in them.
+    places: usize,
+    /// Words were asked for that have not come yet, from this one on: the number of the last news since then about each.
+    asked: (usize, Vec<u64>),
 }
+
+/// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come.
+const PLACES: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
 /// The bytes of a word which are in one of these places.
 fn covered<'a>(word: usize, places: impl Iterator<Item = &'a Range<usize>>) -> u64 {
@@ -64,7 +69,7 @@ pub fn merge(own: &AtomicU64, twin: &mut u64, there: u64, kept: u64) -> bool {
 impl Known {
     /// Nothing is on its way.
     pub fn new(twin: Vec<u64>) -> Known {
-        Known { twin, is_told: false, flights: VecDeque::new(), asked: None }
+        Known { twin, is_told: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
     }
 
     /// These words leave.
@@ -74,13 +79,23 @@ impl Known {
             let (first, size) = piece(new);
             word * WORD + first..word * WORD + first + size
         };
-        self.flights.push_back(Flight { last: UNSENT, places: words.iter().map(place).collect() });
+        self.fly(words.iter().map(place).collect());
+    }
+
+    fn fly(&mut self, places: Vec<Range<usize>>) {
+        self.places += places.len();
+        self.flights.push_back(Flight { last: UNSENT, places });
+    }
+
+    /// The owner has taken more than there can be under way, and says nothing of it; what leaves just now does not count.
+    pub fn is_deceived(&self) -> bool {
+        self.places - self.flights.back().map_or(0, |flight| flight.places.len()) > PLACES
     }
 
     /// A copy leaves.
     pub fn copy_leaves(&mut self, place: Range<usize>) {
         if self.is_told {
-            self.flights.push_back(Flight { last: UNSENT, places: vec![place] });
+            self.fly(vec![place]);
         }
     }
 
@@ -98,12 +113,12 @@ impl Known {
     /// Shows news: `own` gives a word of what the program maps. False if they are not about this segment.
     pub fn told<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
         while self.flights.front().is_some_and(|flight| flight.last <= changed.after) {
-            self.flights.pop_front();
+            self.places -= self.flights.pop_front().map_or(0, |flight| flight.places.len());
         }
         let mut rest = &changed.bytes[..];
         for &(at, size) in &changed.pieces {
             let (Ok(at), size) = (usize::try_from(at), size as usize) else { return false };
-            let is_whole = at.is_multiple_of(WORD) && size.is_multiple_of(WORD) && size <= rest.len();
+            let is_whole = size > 0 && at.is_multiple_of(WORD) && size.is_multiple_of(WORD) && size <= rest.len();
             if !is_whole || at > self.twin.len() * WORD || size > self.twin.len() * WORD - at {
                 return false;
             }
@@ -112,25 +127,26 @@ impl Known {
                 let word = at / WORD + k;
                 let kept = self.on_its_way(word, changed.after);
                 merge(own(word), &mut self.twin[word], u64::from_ne_bytes(*bytes), kept);
-            }
-            if let Some(asked) = &mut self.asked {
-                asked.push((changed.number, at..at + size));
+                let (first, asked) = &mut self.asked;
+                if let Some(last) = asked.get_mut(word.wrapping_sub(*first)) {
+                    *last = changed.number;
+                }
             }
             rest = behind;
         }
         rest.is_empty()
     }
 
-    /// Bytes are asked for, or have come.
-    pub fn ask(&mut self, is_asked: bool) {
-        self.asked = is_asked.then(Vec::new);
+    /// These words are asked for; none any more, if there are none.
+    pub fn ask(&mut self, words: Range<usize>) {
+        self.asked = (words.start, vec![0; words.len()]);
     }
 
     /// Shows what was asked for: the word had this value after so many news.
     pub fn fetched(&mut self, word: usize, there: u64, after: u64, own: &AtomicU64) {
-        let later = self.asked.iter().flatten().filter(|(number, _)| *number > after);
-        let kept = covered(word, later.map(|(_, place)| place));
-        merge(own, &mut self.twin[word], there, kept);
+        let (first, asked) = &self.asked;
+        let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > after);
+        merge(own, &mut self.twin[word], there, if is_older { u64::MAX } else { 0 });
     }
 }
 
@@ -201,7 +217,7 @@ mod tests {
     fn bytes_that_were_asked_for_do_not_undo_news_that_came_behind_them() {
         let mut side = Side::new();
         side.stores(3, 1, Some(1));
-        side.known.ask(true);
+        side.known.ask(2..4);
         side.hears(1, 1, 3, 5);
         side.hears(2, 1, 3, 6);
         side.known.fetched(3, 4, 2, &side.own[3]);
@@ -209,14 +225,26 @@ mod tests {
         side.hears(3, 1, 3, 6);
         side.known.fetched(3, 5, 1, &side.own[3]);
         assert_eq!(side.shows(3), (6, 6), "these are from before the second");
-        side.known.ask(false);
-        assert!(side.known.asked.is_none());
+        side.known.ask(0..0);
+        side.hears(4, 1, 3, 7);
+        assert!(side.known.asked.1.is_empty());
+    }
+
+    #[test]
+    fn an_owner_that_says_nothing_is_noticed() {
+        let mut side = Side::new();
+        side.known.fly(vec![0..1; PLACES + 1]);
+        assert!(!side.known.is_deceived(), "it leaves just now");
+        side.stores(1, 1, Some(2));
+        assert!(side.known.is_deceived());
+        side.hears(1, 2, 2, 0);
+        assert_eq!((side.known.is_deceived(), side.known.places), (false, 0));
     }
 
     #[test]
     fn news_of_what_is_not_there_are_refused() {
         for (at, size, bytes) in
-            [(32, 8, 8), (24, 16, 16), (4, 8, 8), (0, 4, 4), (0, 8, 16), (0, 16, 8), (u64::MAX - 7, 8, 8)]
+            [(32, 8, 8), (24, 16, 16), (4, 8, 8), (0, 4, 4), (0, 0, 0), (0, 8, 16), (0, 16, 8), (u64::MAX - 7, 8, 8)]
         {
             let mut side = Side::new();
             let changed = Changed { number: 1, after: 0, pieces: vec![(at, size)], bytes: vec![1; bytes] };

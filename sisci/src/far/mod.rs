@@ -206,8 +206,10 @@ impl Shadow {
     pub fn add_line(&self, line: &Arc<Line>) {
         let mut state = self.state();
         self.send(&mut state, 0.0);
-        if let Some(targets) = &self.targets {
-            targets.add_line(line, &self.known.lock().twin);
+        if let Some(targets) = self.targets.as_ref().filter(|targets| !targets.reaches(line.place())) {
+            // Copied first, since the peer may take its time.
+            let words = targets.all_mine(&self.known.lock().twin);
+            targets.add_line(line, words);
         }
     }
 
@@ -258,7 +260,11 @@ impl Shadow {
     /// What leaves is in so many frames, none of which has been sent yet. The state is locked.
     fn leaves(&self, targets: &Targets, frames: u64) {
         if let Some(before) = targets.frames() {
-            self.known.lock().leave(before + frames);
+            let mut known = self.known.lock();
+            known.leave(before + frames);
+            if known.is_deceived() {
+                targets.has_erred();
+            }
         }
     }
 
@@ -317,10 +323,10 @@ impl Shadow {
         let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
-        self.known.lock().ask(true);
         let mut read = Ok(());
         for first in (first..end).step_by(there.len()) {
             let words = there.len().min(end - first);
+            self.known.lock().ask(first..first + words);
             let mut before = Vec::new();
             // SAFETY: room for so many words; the segment has whole pages.
             read = unsafe { targets.fetch(first * WORD, there.as_mut_ptr().cast(), words * WORD, &mut before) };
@@ -333,7 +339,7 @@ impl Shadow {
                 known.fetched(first + k, there, after, word(&self.own, first + k));
             }
         }
-        self.known.lock().ask(false);
+        self.known.lock().ask(0..0);
         read
     }
 

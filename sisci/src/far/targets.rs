@@ -77,20 +77,17 @@ impl Targets {
     }
 
     /// The words that this process has stored until now; `twin` has their values.
-    fn all_mine(&self, twin: &[u64]) -> Vec<Word> {
+    pub fn all_mine(&self, twin: &[u64]) -> Vec<Word> {
         let Some(mine) = &self.mine else { return Vec::new() };
         let mine = mine.lock();
         let marks = mine.iter().zip(twin).enumerate().filter(|(_, (marks, _))| **marks != 0);
         marks.map(|(at, (&marks, &value))| (at, value, marked(marks))).collect()
     }
 
-    /// A connection more, unless its host is reached already: it is brought what was stored until now.
-    pub fn add_line(&self, line: &Arc<Line>, twin: &[u64]) {
-        if self.reaches(line.place()) {
-            return;
-        }
+    /// A connection more, to a host that is not reached: it is brought what was stored until now, which is `words`.
+    pub fn add_line(&self, line: &Arc<Line>, words: Vec<Word>) {
         order(std::slice::from_ref(line));
-        in_frames(self.all_mine(twin).into_iter(), |say, body| {
+        in_frames(words.into_iter(), |say, body| {
             let _ = line.send(&say, body, None);
         });
         let mut lines = self.lines.write();

@@ -35,7 +35,7 @@ pub struct Changed {
     pub bytes: Vec<u8>,
 }
 
-/// Who shows news. No lock of the connection is held.
+/// Who shows news. The lock for reading may be held: this takes none of the connection that anybody has who waits for it.
 pub type Listener = Box<dyn Fn() + Send + Sync>;
 
 /// The news of a connection.
@@ -152,6 +152,10 @@ impl Line {
                         teller(News::Leave);
                     }
                 }
+                // Each piece has a word at least.
+                Ok(Some((Said::News { pieces, .. }, body))) if pieces.len() > body.len() / 8 => {
+                    return Err(self.ended(Some(Errno::PROTO)));
+                }
                 Ok(Some((Said::News { after, pieces }, body))) => {
                     self.heard.put(after, pieces, back.body(body));
                 }
@@ -220,6 +224,8 @@ impl Line {
                 }
                 continue;
             }
+            // However many come before the bytes, no more are kept than were received at once.
+            self.heard.pass_on();
             if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
                 return Err(self.ended(Some(Errno::TIMEDOUT)));
             }
