@@ -2,8 +2,11 @@
 //! of what was there before is seen as one.
 //!
 //! News come before all that follows from them. Before a process sends something it tells its news ([`tell`]), and then says of how many it knows
-//! ([`since`]); who gets that hears as many first, and passes the numbers on with what it sends itself. So nothing overtakes news by way of a third
-//! process.
+//! ([`since`]); who gets that hears as many first, and passes the numbers on with what it sends itself. So nothing that callers say to owners overtakes
+//! news, also by way of a third process.
+//!
+//! What carries no numbers may overtake them: what processes of one host tell each other (interrupts, memory), and an owner's word that all of a caller's
+//! stores have come, from which that caller may go on. What follows from those is shown when the news are there, some milliseconds later.
 
 use std::collections::BTreeMap;
 use std::ptr;
