@@ -18,7 +18,7 @@ const LINE: usize = 64;
 const WORDS: usize = LINE * 64 / WORD;
 /// Bytes of it.
 const BLOCK: usize = WORDS * WORD;
-/// Blocks that are watched, at most; the one that has been watched longest makes way. To compare so many takes as long as a copy of a MiB.
+/// Blocks that are watched, at most; one that was not stored to for long makes way. To compare so many takes as long as a copy of a MiB.
 const BLOCKS: usize = 256;
 /// Bytes of news in one frame, at most. With its head it fits where the kernel says that there is room.
 const ROOM: usize = 4096;
@@ -31,6 +31,8 @@ struct Block {
     lines: u64,
     /// Those of which the caller is told all: what it knows of them is not known here.
     fresh: u64,
+    /// The caller has stored to it again since it was last at the end of the order.
+    is_in_use: bool,
     /// What the caller knows.
     twin: Box<[u64; WORDS]>,
 }
@@ -55,7 +57,7 @@ pub struct Watch {
     /// News that it was told.
     pub news: u64,
     blocks: BTreeMap<usize, Block>,
-    /// Their numbers, the oldest first.
+    /// Their numbers: the first one makes way, unless it is in use.
     order: VecDeque<usize>,
     /// Frames of stores and copies that have come, and of how many the caller was told.
     frames: u64,
@@ -93,18 +95,35 @@ impl Watch {
         if is_within { Ok((at, self.memory.base.wrapping_add(at))) } else { Err(Error::OutOfRange) }
     }
 
+    /// One block is watched no longer. Those in use, such as that of a flag, stay for another round.
+    fn make_way(&mut self) {
+        while let Some(number) = self.order.pop_front() {
+            match self.blocks.get_mut(&number) {
+                Some(block) if block.is_in_use => {
+                    block.is_in_use = false;
+                    self.order.push_back(number);
+                }
+                _ => {
+                    self.blocks.remove(&number);
+                    return;
+                }
+            }
+        }
+    }
+
     /// The lines of this place are watched.
     fn begin(&mut self, at: usize, size: usize) {
         for (number, part) in parts(at, size) {
             let (some, all) = lines(&part);
             if !self.blocks.contains_key(&number) {
                 if self.blocks.len() == BLOCKS {
-                    self.order.pop_front().and_then(|oldest| self.blocks.remove(&oldest));
+                    self.make_way();
                 }
                 self.order.push_back(number);
             }
-            let block = self.blocks.entry(number);
-            let block = block.or_insert_with(|| Block { lines: 0, fresh: 0, twin: Box::new([0; WORDS]) });
+            let new = || Block { lines: 0, fresh: 0, is_in_use: false, twin: Box::new([0; WORDS]) };
+            let block = self.blocks.entry(number).or_insert_with(new);
+            block.is_in_use |= block.lines != 0;
             block.fresh |= some & !all & !block.lines;
             block.lines |= some;
         }
@@ -330,6 +349,20 @@ mod tests {
             put(&own, BLOCK, frames + 2);
         }
         assert_eq!((words, frames > 60), ((BLOCKS - 1) * BLOCK / 16, true));
+    }
+
+    #[test]
+    fn a_flag_stays_watched_beside_data() {
+        let (mut watch, own) = watch(3 * BLOCKS * BLOCK / page());
+        for block in 1..3 * BLOCKS {
+            watch.store(&[(0, 8)], &[1; 8]).unwrap();
+            watch.store(&[((block * BLOCK) as u64, BLOCK as u32)], &[1; BLOCK]).unwrap();
+        }
+        let told_before = told(&mut watch).map(|told| told.1);
+        assert_eq!(told_before, Some(vec![(0, 64)]), "the rest of its line");
+        put(&own, 0, 0);
+        assert_eq!(told(&mut watch).map(|told| told.1), Some(vec![(0, 8)]));
+        assert_eq!((watch.blocks.len(), watch.order.len()), (BLOCKS, BLOCKS));
     }
 
     #[test]
