@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::piece::{WORD, Word, differing, piece};
+use super::piece::{WORD, differing};
 use crate::net::Changed;
 
-/// Bytes that have left, or leave just now.
+/// A frame of bytes that have left, or leave just now.
 struct Flight {
-    /// The number of the last frame that has some of them.
+    /// The number of the frame that has them.
     last: u64,
     /// Where they go, in ascending order.
     places: Vec<Range<usize>>,
@@ -72,14 +72,10 @@ impl Known {
         Known { twin, is_told: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
     }
 
-    /// These words leave.
-    pub fn words_leave(&mut self, words: &[Word]) {
+    /// A frame of stores leaves, with these places and sizes.
+    pub fn stores_leave(&mut self, pieces: &[(u64, u32)]) {
         self.is_told = true;
-        let place = |&(word, _, new): &Word| {
-            let (first, size) = piece(new);
-            word * WORD + first..word * WORD + first + size
-        };
-        self.fly(words.iter().map(place).collect());
+        self.fly(pieces.iter().map(|&(at, size)| at as usize..at as usize + size as usize).collect());
     }
 
     fn fly(&mut self, places: Vec<Range<usize>>) {
@@ -87,9 +83,9 @@ impl Known {
         self.flights.push_back(Flight { last: UNSENT, places });
     }
 
-    /// The owner has taken more than there can be under way, and says nothing of it; what leaves just now does not count.
+    /// The owner has taken more than there can be under way, and says nothing of it. Asked before more leaves.
     pub fn is_deceived(&self) -> bool {
-        self.places - self.flights.back().map_or(0, |flight| flight.places.len()) > PLACES
+        self.places > PLACES
     }
 
     /// A copy leaves.
@@ -99,9 +95,12 @@ impl Known {
         }
     }
 
-    /// The last frame of what leaves will have this number.
-    pub fn leave(&mut self, frames: u64) {
-        self.flights.iter_mut().filter(|flight| flight.last == UNSENT).for_each(|flight| flight.last = frames);
+    /// The first frame that leaves, and has no number yet, has this one. Each by itself: the owner may change what has come before the next one has.
+    pub fn leave(&mut self, number: u64) {
+        let first = self.flights.partition_point(|flight| flight.last != UNSENT);
+        if let Some(flight) = self.flights.get_mut(first) {
+            flight.last = number;
+        }
     }
 
     /// The bytes of a word that the owner had not got after so many frames.
@@ -152,6 +151,7 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use super::super::piece::piece;
     use super::*;
 
     /// What a program maps, and what is known of it.
@@ -170,7 +170,8 @@ mod tests {
             let new = self.known.twin[word] ^ value;
             self.own[word].store(value, Ordering::Relaxed); // Relaxed: one thread, here and below
             self.known.twin[word] = value;
-            self.known.words_leave(&[(word, value, new)]);
+            let (first, size) = piece(new);
+            self.known.stores_leave(&[((word * WORD + first) as u64, size as u32)]);
             frame.into_iter().for_each(|frame| self.known.leave(frame));
         }
 
@@ -200,6 +201,18 @@ mod tests {
         side.hears(4, 2, 1, 8);
         assert_eq!(side.shows(1), (3, 3), "it leaves just now");
         assert_eq!(side.known.flights.len(), 1, "what has arrived is forgotten");
+    }
+
+    #[test]
+    fn of_stores_in_two_frames_the_first_may_be_changed_before_the_second_has_come() {
+        let mut side = Side::new();
+        side.stores(0, 1, None);
+        side.stores(2, 1, None);
+        side.known.leave(1);
+        side.known.leave(2);
+        side.hears(1, 1, 0, 0);
+        side.hears(2, 1, 2, 0);
+        assert_eq!((side.shows(0), side.shows(2)), ((0, 0), (1, 1)));
     }
 
     #[test]
@@ -233,8 +246,9 @@ mod tests {
     #[test]
     fn an_owner_that_says_nothing_is_noticed() {
         let mut side = Side::new();
-        side.known.fly(vec![0..1; PLACES + 1]);
-        assert!(!side.known.is_deceived(), "it leaves just now");
+        side.known.fly(vec![0..1; PLACES]);
+        side.known.leave(1);
+        assert!(!side.known.is_deceived());
         side.stores(1, 1, Some(2));
         assert!(side.known.is_deceived());
         side.hears(1, 2, 2, 0);

@@ -21,7 +21,7 @@ use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
-use crate::net::say::MOST;
+use crate::net::say::{MOST, Say};
 use crate::net::{Line, news};
 use crate::worker;
 #[cfg(any(test, fuzzing))]
@@ -32,6 +32,7 @@ use known::merge;
 pub use piece::store;
 use piece::{WORD, Word};
 pub use targets::Targets;
+use targets::{Frame, frames};
 use timed::Timed;
 
 /// Bytes of a copy that arrive together in timing mode.
@@ -222,8 +223,8 @@ impl Shadow {
         }
     }
 
-    /// The words that the program has stored to since the last time; now the twin has them as well.
-    fn changed(&self, state: &State) -> Vec<Word> {
+    /// The words that the program has stored to since the last time, and in which frames they leave; now the twin has them as well.
+    fn changed(&self, state: &State) -> (Vec<Word>, Vec<Frame>) {
         let mut words = Vec::new();
         let per_page = page() / WORD;
         let written: Vec<Pages> = state.views.iter().flat_map(View::written).collect();
@@ -251,21 +252,29 @@ impl Shadow {
                 }
             }
         }
-        if !words.is_empty() && self.targets.as_ref().is_some_and(|targets| targets.frames().is_some()) {
-            known.words_leave(&words);
-        }
-        words
+        let frames = self.targets.as_ref().map(|targets| self.leaves(targets, &mut known, &words)).unwrap_or_default();
+        (words, frames)
     }
 
-    /// What leaves is in so many frames, none of which has been sent yet. The state is locked.
-    fn leaves(&self, targets: &Targets, frames: u64) {
-        if let Some(before) = targets.frames() {
-            let mut known = self.known.lock();
-            known.leave(before + frames);
-            if known.is_deceived() {
-                targets.has_erred();
+    /// Ends the connection to an owner that takes all and never says so.
+    fn look_out(&self) {
+        let is_deceived = self.known.lock().is_deceived();
+        if let Some(targets) = self.targets.as_ref().filter(|_| is_deceived) {
+            targets.has_erred();
+        }
+    }
+
+    /// These words leave: in which frames. The state is locked.
+    fn leaves(&self, targets: &Targets, known: &mut Known, words: &[Word]) -> Vec<Frame> {
+        let frames = frames(words);
+        if targets.has_news() {
+            for (say, _) in &frames {
+                if let Say::Stores(pieces) = say {
+                    known.stores_leave(pieces);
+                }
             }
         }
+        frames
     }
 
     /// Shows the owner's news.
@@ -273,22 +282,24 @@ impl Shadow {
         let Some(targets) = &self.targets else { return };
         let mut known = self.known.lock();
         // Taken under the lock, so that they are shown in order.
-        for changed in targets.news() {
-            if !ODD && !known.told(&changed, |at| word(&self.own, at)) {
-                targets.has_erred();
-            }
+        let mut news = targets.news().into_iter();
+        let is_right = news.all(|changed| ODD || known.told(&changed, |at| word(&self.own, at)));
+        drop(known);
+        if !is_right {
+            targets.has_erred();
         }
     }
 
     /// Sends what the program has stored since the last time. The state is locked.
     fn send(&self, state: &mut State, ready: f64) {
-        let words = self.changed(state);
+        self.look_out();
+        let (words, frames) = self.changed(state);
         if words.is_empty() {
             return;
         }
         match (&mut state.timed, card::get(), &self.targets) {
             (Some(timed), Some(card), _) => timed.words(card, words, ready),
-            (_, _, Some(targets)) => targets.words(&words, |frames| self.leaves(targets, frames)),
+            (_, _, Some(targets)) => targets.words(&words, &frames, |number| self.known.lock().leave(number)),
             _ => {}
         }
     }
@@ -362,6 +373,7 @@ impl Shadow {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
+            self.look_out();
             let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
             let mut known = self.known.lock();
             let twin = known.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
@@ -370,13 +382,12 @@ impl Shadow {
             // SAFETY: the shadow has it as well.
             unsafe { ptr::copy_nonoverlapping(shown, self.own.base.wrapping_add(place), part) };
             done += part;
-            if self.targets.is_some() {
+            if self.targets.as_ref().is_some_and(|targets| targets.has_news()) {
                 known.copy_leaves(place..place + part);
             }
             drop(known);
             if let Some(targets) = &self.targets {
-                self.leaves(targets, 1);
-                targets.bytes(place, &bytes);
+                targets.bytes(place, &bytes, |number| self.known.lock().leave(number));
             } else if let (Some(timed), Some(card)) = (&mut state.timed, card::get()) {
                 let left = card.send(packets(place, part), part, ready);
                 timed.bytes(place, bytes, left.arrive);

@@ -59,6 +59,16 @@ fn in_frames(words: impl Iterator<Item = Word>, mut leave: impl FnMut(Say, &[u8]
     }
 }
 
+/// A frame of stores, and its body.
+pub type Frame = (Say, Vec<u8>);
+
+/// These words in frames.
+pub fn frames(words: &[Word]) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    in_frames(words.iter().copied(), |say, body| frames.push((say, body.to_vec())));
+    frames
+}
+
 impl Targets {
     /// One owner.
     pub fn owner(line: Arc<Line>) -> Targets {
@@ -121,18 +131,15 @@ impl Targets {
         self.lines.read().iter().all(|line| line.has_room())
     }
 
-    /// Sends words that the program has stored; `before` that it is told in how many frames. Targets that have ended are passed over: the service tells
-    /// of them.
-    pub fn words(&self, words: &[Word], before: impl FnOnce(u64)) {
+    /// Sends words that the program has stored, in these frames, the number of each of which `numbered` gets. Targets that have ended are passed over:
+    /// the service tells of them.
+    pub fn words(&self, words: &[Word], frames: &[Frame], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
             words.iter().for_each(|&(word, _, new)| mine[word] |= marks(new));
         }
         words.iter().for_each(|&word| self.store_near(word));
-        let mut frames = Vec::new();
-        in_frames(words.iter().copied(), |say, body| frames.push((say, body.to_vec())));
-        before(frames.len() as u64);
-        frames.iter().for_each(|(say, body)| self.send(say, body));
+        frames.iter().for_each(|(say, body)| self.send(say, body, &numbered));
     }
 
     /// Sends a copy.
@@ -143,12 +150,12 @@ impl Targets {
         for done in (0..size).step_by(MOST) {
             let part = MOST.min(size - done);
             // SAFETY: the caller's. Other threads of the program may write there meanwhile, as with any copy.
-            self.bytes(at + done, unsafe { std::slice::from_raw_parts(from.wrapping_add(done), part) });
+            self.bytes(at + done, unsafe { std::slice::from_raw_parts(from.wrapping_add(done), part) }, |_| ());
         }
     }
 
-    /// Sends a copy of at most `MOST` bytes.
-    pub fn bytes(&self, at: usize, bytes: &[u8]) {
+    /// Sends a copy of at most `MOST` bytes, whose number `numbered` gets.
+    pub fn bytes(&self, at: usize, bytes: &[u8], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
             (at..at + bytes.len()).for_each(|byte| mine[byte / WORD] |= 1 << (byte % WORD));
@@ -157,21 +164,20 @@ impl Targets {
             // SAFETY: the range was checked when the copy was made.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), near.base.wrapping_add(at), bytes.len()) };
         }
-        self.send(&Say::Copy(at as u64), bytes);
+        self.send(&Say::Copy(at as u64), bytes, &numbered);
     }
 
-    fn send(&self, say: &Say, body: &[u8]) {
+    fn send(&self, say: &Say, body: &[u8], numbered: &impl Fn(u64)) {
         let lines = self.lines();
         order(&lines);
         for line in lines {
-            let _ = line.send(say, body, None);
+            let _ = line.send_numbered(say, body, None, numbered);
         }
     }
 
-    /// How many frames of stores and copies the owner was sent; nothing if no news come: of a group, or behind the end.
-    pub fn frames(&self) -> Option<u64> {
-        let lines = self.lines.read();
-        lines.first().filter(|line| self.mine.is_none() && line.end().is_none()).map(|line| line.frames())
+    /// Whether news may come: not of a group, nor behind the end.
+    pub fn has_news(&self) -> bool {
+        self.mine.is_none() && self.lines.read().first().is_some_and(|line| line.end().is_none())
     }
 
     /// `listener` shows news from now on, if any come. False if another one does.

@@ -183,6 +183,17 @@ impl Line {
 
     /// Sends a frame; who does that has made `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
     pub fn send(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
+        self.send_numbered(say, body, until, |_| ())
+    }
+
+    /// The same. Of a frame of stores or copies `numbered` gets the number before it leaves, so before the owner can say that it has come.
+    pub fn send_numbered(
+        self: &Arc<Self>,
+        say: &Say,
+        body: &[u8],
+        until: Deadline,
+        numbered: impl FnOnce(u64),
+    ) -> Result {
         let mut out = lock_until(&self.out, until).ok_or(Error::EwouldBlock)?;
         out.clear();
         // Ordering: these two words change under the lock alone.
@@ -191,24 +202,24 @@ impl Line {
             frame(&Say::After(connections.clone()), &[], &mut out)?;
         }
         frame(say, body, &mut out)?;
+        // Ordering: the number changes under the lock alone.
+        let number = self.frames.load(Ordering::Relaxed) + 1;
+        let is_counted = matches!(say, Say::Stores(_) | Say::Copy(_));
+        if is_counted {
+            numbered(number);
+        }
         calm::with_lock(|| self.write(&out, until))?;
         if let Some((stamp, _)) = known {
             self.said.store(stamp, Ordering::Relaxed);
         }
-        if matches!(say, Say::Stores(_) | Say::Copy(_)) {
-            // Ordering: who reads it has sent this frame, or has a lock that the sender had.
-            self.frames.fetch_add(1, Ordering::Relaxed);
+        if is_counted {
+            self.frames.store(number, Ordering::Relaxed);
         }
         // Ordering: under the lock, against `settle`, which looks at it under the lock as well.
         self.has_sent.store(true, Ordering::Relaxed);
         drop(out);
         self.note_frame();
         Ok(())
-    }
-
-    /// How many frames of stores and copies were sent.
-    pub fn frames(&self) -> u64 {
-        self.frames.load(Ordering::Relaxed)
     }
 
     /// A frame has gone out. Noted after that: noted before, another thread's `order` could find nothing to wait for, and take it off the list.
