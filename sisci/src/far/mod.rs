@@ -365,6 +365,7 @@ impl Shadow {
     /// `from` has so many bytes; the segment has the place.
     pub unsafe fn write(&self, mut ready: f64, (at, size): (usize, usize), from: *const u8) {
         let most = if self.targets.is_some() { MOST } else { BURST };
+        news::tell();
         let mut done = 0;
         while done < size {
             let place = at + done;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::hosts::Place;
 use crate::memory::{Mapping, room, zeros};
 use crate::net::say::{MOST, PIECES, Say};
-use crate::net::{Changed, Line, order};
+use crate::net::{Changed, Line, give_way, news, order};
 
 /// How long a check or barrier waits for a peer that may be stopped, before it says that it does not know.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -139,6 +139,8 @@ impl Targets {
             words.iter().for_each(|&(word, _, new)| mine[word] |= marks(new));
         }
         words.iter().for_each(|&word| self.store_near(word));
+        // Once, not before each frame: all that is watched is compared.
+        news::tell();
         frames.iter().for_each(|(say, body)| self.send(say, body, &numbered));
     }
 
@@ -147,6 +149,7 @@ impl Targets {
     /// # Safety
     /// `from` has `size` bytes; the segment has them at `at`.
     pub unsafe fn copy(&self, at: usize, from: *const u8, size: usize) {
+        news::tell();
         for done in (0..size).step_by(MOST) {
             let part = MOST.min(size - done);
             // SAFETY: the caller's. Other threads of the program may write there meanwhile, as with any copy.
@@ -154,7 +157,7 @@ impl Targets {
         }
     }
 
-    /// Sends a copy of at most `MOST` bytes, whose number `numbered` gets.
+    /// Sends a copy of at most `MOST` bytes, whose number `numbered` gets; who does that has told the news of this process.
     pub fn bytes(&self, at: usize, bytes: &[u8], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
@@ -169,7 +172,7 @@ impl Targets {
 
     fn send(&self, say: &Say, body: &[u8], numbered: &impl Fn(u64)) {
         let lines = self.lines();
-        order(&lines);
+        give_way(&lines);
         for line in lines {
             let _ = line.send_numbered(say, body, None, numbered);
         }

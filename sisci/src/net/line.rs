@@ -92,13 +92,18 @@ struct Sent {
 
 static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
 
-/// Before something is sent on these connections: this process's news are told, and this waits until what was sent on all others has arrived, as long as
-/// their peers answer.
+/// Before something is sent on these connections: this process's news are told, and [`give_way`].
+pub fn order(lines: &[Arc<Line>]) {
+    news::tell();
+    give_way(lines);
+}
+
+/// Before something is sent on these connections, whose sender has told the news of this process: waits until what was sent on all others has arrived, as
+/// long as their peers answer.
 ///
 /// Nothing is locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays listed. One that did not
 /// answer in time does not, so that later sends do not wait for it again.
-pub fn order(lines: &[Arc<Line>]) {
-    news::tell();
+pub fn give_way(lines: &[Arc<Line>]) {
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
     let others: Vec<(Weak<Line>, u64)> =
         SENT.lock().lines.iter().filter(|(known, _)| !is_one(known)).cloned().collect();
