@@ -56,7 +56,7 @@ pub fn tell() {
 pub fn remove(teller: &Arc<dyn Teller>) {
     let mut tellers = TELLERS.write();
     // It may be telling just now, so it may live on.
-    tellers.retain(|known| known.strong_count() > 0 && !ptr::addr_eq(known.as_ptr(), Arc::as_ptr(&teller)));
+    tellers.retain(|known| known.strong_count() > 0 && !ptr::addr_eq(known.as_ptr(), Arc::as_ptr(teller)));
     COUNT.store(tellers.len() as u64, Ordering::Release);
 }
 
