@@ -19,7 +19,7 @@ struct Flight {
 /// Of a frame that has no number yet.
 const UNSENT: u64 = u64::MAX;
 
-/// It. Nobody waits for a peer while this is locked.
+/// What this side knows of a segment. Nobody waits for a peer while this is locked.
 pub struct Known {
     /// What was sent, fetched, or told by news.
     pub twin: Vec<u64>,
@@ -109,11 +109,16 @@ impl Known {
         flights.fold(0, |all, flight| all | covered(word, around(&flight.places, word)))
     }
 
-    /// Shows news: `own` gives a word of what the program maps. False if they are not about this segment.
-    pub fn told<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
-        while self.flights.front().is_some_and(|flight| flight.last <= changed.after) {
+    /// So many frames have come at the owner.
+    pub fn arrived(&mut self, frames: u64) {
+        while self.flights.front().is_some_and(|flight| flight.last <= frames) {
             self.places -= self.flights.pop_front().map_or(0, |flight| flight.places.len());
         }
+    }
+
+    /// Shows news: `own` gives a word of what the program maps. False if they are not about this segment.
+    pub fn told<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
+        self.arrived(changed.after);
         let mut rest = &changed.bytes[..];
         for &(at, size) in &changed.pieces {
             let (Ok(at), size) = (usize::try_from(at), size as usize) else { return false };

@@ -3,27 +3,27 @@
 //! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
+mod flush;
 mod known;
 mod piece;
 mod targets;
 mod timed;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::calm;
-use crate::card::{self, Card, now, wait_until};
+use crate::card::{self, now, wait_until};
 use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
 use crate::net::say::{MOST, Say};
 use crate::net::{Line, news};
-use crate::worker;
+pub use flush::{Until, fetch, flush, run};
 #[cfg(any(test, fuzzing))]
 pub use known::Known;
 #[cfg(not(any(test, fuzzing)))]
@@ -40,9 +40,6 @@ const BURST: usize = 1024;
 /// A map of at most so many bytes is compared at each flush: while the card's packets fly that costs nothing, and a page that the kernel watches
 /// makes the first store after a flush a fault.
 const SMALL: usize = 32 << 10;
-/// Between two looks of the thread.
-const NAP: Duration = Duration::from_micros(500);
-
 /// The test build: what a program loads of a far map is never what it stored there, nor what the peer has.
 const ODD: bool = cfg!(feature = "odd");
 
@@ -93,17 +90,6 @@ impl View {
     }
 }
 
-/// What a flush waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// All has left; in timing mode it has arrived.
-    Arrived,
-    /// This side knows that it has arrived.
-    Acknowledged,
-}
-
-/// All shadows of this process, and whether the thread runs.
-static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
 /// Whether a segment may be far, for calls whose cost counts. In timing mode that is so from the start, else from the first segment of another host on.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -117,16 +103,6 @@ pub fn set_on() {
 #[inline]
 pub fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
-}
-
-/// The thread runs from now on.
-pub fn run() -> Result {
-    let mut shadows = SHADOWS.lock();
-    if !shadows.1 {
-        worker::spawn("sisci-far", look_again)?;
-        shadows.1 = true;
-    }
-    Ok(())
 }
 
 /// A word of memory that others use as well.
@@ -183,11 +159,7 @@ impl Shadow {
     /// From now on the thread looks at it.
     fn publish(shadow: Shadow) -> Result<Arc<Shadow>> {
         let shadow = Arc::new(shadow);
-        let mut shadows = SHADOWS.lock();
-        shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        shadows.0.push(Arc::downgrade(&shadow));
-        drop(shadows);
-        run()?;
+        flush::add(&shadow)?;
         Ok(shadow)
     }
 
@@ -283,7 +255,12 @@ impl Shadow {
         let mut known = self.known.lock();
         // Taken under the lock, so that they are shown in order.
         let mut news = targets.news().into_iter();
-        let is_right = news.all(|changed| ODD || known.told(&changed, |at| word(&self.own, at)));
+        let is_right = news.all(|changed| {
+            if ODD {
+                known.arrived(changed.after);
+            }
+            ODD || known.told(&changed, |at| word(&self.own, at))
+        });
         drop(known);
         if !is_right {
             targets.has_erred();
@@ -426,104 +403,5 @@ impl Shadow {
         unsafe { Timed::read(&peer, card, now(), at, to, size) };
         self.fetch(&self.state(), at / page()..(at + size).div_ceil(page()));
         Ok(())
-    }
-}
-
-/// The shadows that there are.
-fn all() -> Vec<Arc<Shadow>> {
-    SHADOWS.lock().0.iter().filter_map(Weak::upgrade).collect()
-}
-
-/// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
-#[cold]
-pub fn flush(until: Until) -> bool {
-    if !is_on() {
-        return true;
-    }
-    let Ok(_calm) = calm::enter() else { return false };
-    calm::with_lock(|| send_all(all().into_iter(), until))
-}
-
-fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
-    let (ready, shadows): (f64, Vec<_>) = (if card::get().is_some() { now() } else { 0.0 }, shadows.collect());
-    let mut arrived = 0.0_f64;
-    for shadow in &shadows {
-        let mut state = shadow.state();
-        shadow.send(&mut state, ready);
-        arrived = arrived.max(state.timed.as_ref().map_or(0.0, Timed::last));
-    }
-    if let Some(card) = card::get() {
-        take_time(card, &shadows, arrived, until);
-    }
-    let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
-    until == Until::Arrived || targets.filter(|targets| !targets.settle()).count() == 0
-}
-
-/// The rest of a flush in timing mode: all is there at `arrived`.
-fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
-    wait_until(arrived);
-    shadows.iter().for_each(|shadow| shadow.deliver(arrived));
-    if until == Until::Acknowledged {
-        // Ordering: what was delivered is there before what this thread stores from now on.
-        fence(Ordering::SeqCst);
-        wait_until(card.acknowledged());
-    }
-}
-
-/// Looks what near peers have stored since the last time; whether there was anything.
-fn fetch_near() -> bool {
-    let mut is_new = false;
-    for shadow in all() {
-        is_new |= shadow.fetch(&shadow.state(), shadow.pages());
-    }
-    is_new
-}
-
-/// Maps show what peers have stored until now.
-pub fn fetch() {
-    let Ok(_calm) = calm::enter() else { return };
-    calm::with_lock(fetch_all);
-}
-
-fn fetch_all() {
-    fetch_near();
-    for shadow in all().into_iter().filter(|shadow| shadow.targets.is_some()) {
-        let views: Vec<Pages> = shadow.state().views.iter().map(|view| view.pages.clone()).collect();
-        for pages in views {
-            // A peer that has gone has nothing new.
-            let _ = shadow.fetch_far(pages.start * page(), pages.len() * page());
-        }
-    }
-}
-
-/// The thread looks for what near peers have stored only in each such turn, unless it found something the last time: it compares all memory then.
-const SELDOM: u32 = 16;
-
-/// The thread: what the program stores leaves although it never flushes, and what near peers store is shown. Ends with the last shadow.
-fn look_again() {
-    let (mut turn, mut last, mut nap) = (0, 0, NAP);
-    loop {
-        turn += 1;
-        std::thread::sleep(nap);
-        let begin = Instant::now();
-        news::tell();
-        let mut shadows = SHADOWS.lock();
-        shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        if shadows.0.is_empty() && !news::is_wanted() {
-            shadows.1 = false;
-            return;
-        }
-        let living: Vec<_> = shadows.0.iter().filter_map(Weak::upgrade).collect();
-        drop(shadows);
-        // A peer that is stopped does not hold up the stores to others.
-        send_all(
-            living.into_iter().filter(|shadow| shadow.targets.as_ref().is_none_or(|targets| targets.has_room())),
-            Until::Arrived,
-        );
-        if turn - last >= SELDOM && !fetch_near() {
-            last = turn;
-        }
-        // Where the kernel does not tell what was stored to, large maps take long to compare: half a core at most.
-        nap = NAP.max(begin.elapsed());
     }
 }
