@@ -390,4 +390,17 @@ pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
 }
 
 #[cfg(test)]
+impl Line {
+    /// It has this number.
+    pub fn name(self: &Arc<Self>, number: u64) {
+        named(number, self);
+    }
+
+    /// Whether a thread reads just now.
+    pub fn is_read(&self) -> bool {
+        self.back.is_locked()
+    }
+}
+
+#[cfg(test)]
 mod tests;

@@ -8,15 +8,16 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
+use rustix::event::PollFlags;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, recv};
 
 use super::super::news;
 use super::super::say::{Inbox, MOST, Said, Say, frame};
-use super::{Line, News, lock_until};
+use super::{Line, News, ORDER, lock_until};
 use crate::calm;
 use crate::error::{Error, Result};
-use crate::name::{Deadline, wait_readable};
+use crate::name::{Deadline, wait_for, wait_readable};
 
 /// Bodies that are asked for before the first has come.
 const AHEAD: usize = 8;
@@ -49,7 +50,7 @@ pub(super) struct Heard {
 
 impl Heard {
     /// How many have come.
-    fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         // Ordering: Acquire meets the Release of `put`: who sees the number finds the news.
         self.count.load(Ordering::Acquire)
     }
@@ -88,24 +89,92 @@ pub(in super::super) fn named(number: u64, line: &Arc<Line>) {
 
 /// So many news of these connections come before what follows: those that come to this process are heard and shown, and all are said with what it sends.
 /// Of connections of this process that is what has come, and what it has told as an owner, whatever a peer claims.
+///
+/// All of it is on its way, or has come: who said so had told it before. So this waits for the network, and for threads of this process that read, none of
+/// which waits for anything else meanwhile. What is claimed and never told is waited for as long as `order` waits.
 pub fn hear(news: &[(u64, u64)]) {
+    let until = Instant::now() + ORDER;
     for &(connection, count) in news {
         let lines = LINES.lock();
         let line = lines.iter().find(|(number, _)| *number == connection).and_then(|(_, line)| line.upgrade());
         drop(lines);
         if let Some(line) = line {
-            news::note(connection, line.hear(count));
+            news::note(connection, line.hear(count, until));
         } else if !news::is_own(connection) {
             news::note(connection, count);
         }
     }
 }
 
+/// The questions of who reads, some of them ahead of the answers.
+///
+/// Who reads has the lock for that. So while it waits for anything, it takes what comes: the owner may be unable to go on before somebody does.
+struct Questions<'a> {
+    line: &'a Line,
+    at: usize,
+    size: usize,
+    is_shown: bool,
+    /// So much was asked for.
+    asked: usize,
+    /// A question that has not gone out wholly, and how much of it has. The lock is kept, so that frames stay whole.
+    begun: Option<(MutexGuard<'a, Vec<u8>>, usize)>,
+}
+
+impl<'a> Questions<'a> {
+    fn new(line: &'a Line, at: usize, size: usize, is_shown: bool) -> Questions<'a> {
+        Questions { line, at, size, is_shown, asked: 0, begun: None }
+    }
+
+    /// Asks for what comes next, as far as it can go out at once; `got` has come. Whether the time begins anew: a question has gone out behind all
+    /// answers, or another thread is sending, which keeps the time itself.
+    fn ask(&mut self, got: usize) -> Result<bool> {
+        let was_idle = self.asked == got;
+        while self.asked < self.size && self.asked < got + AHEAD * MOST {
+            let part = MOST.min(self.size - self.asked);
+            let (out, done) = match self.begun.take() {
+                Some(begun) => begun,
+                None => {
+                    let Some(mut out) = self.turn(got) else { return Ok(self.asked == got) };
+                    out.clear();
+                    let (at, size, is_shown) = ((self.at + self.asked) as u64, part as u32, self.is_shown);
+                    frame(&Say::Read { at, size, is_shown }, &[], &mut out)?;
+                    (out, 0)
+                }
+            };
+            let done = done + self.line.put(&out[done..])?;
+            if done < out.len() {
+                self.begun = Some((out, done));
+                break;
+            }
+            self.asked += part;
+        }
+        Ok(was_idle && self.asked > got)
+    }
+
+    /// The right to send. Nobody waits for it who has something else to wait for.
+    fn turn(&self, got: usize) -> Option<MutexGuard<'a, Vec<u8>>> {
+        if self.asked > got {
+            return self.line.out.try_lock();
+        }
+        lock_until(&self.line.out, Some(Instant::now() + SLICE))
+    }
+
+    /// Waits until something has come, or what has begun to go out can go on.
+    fn wait(&self, got: usize, until: Instant) -> Result {
+        let (flags, until) = match self.begun {
+            Some(_) => (PollFlags::IN | PollFlags::OUT, until),
+            None if self.asked > got => (PollFlags::IN, until),
+            // Another thread is sending, which this one has waited for.
+            None => return Ok(()),
+        };
+        wait_for(&self.line.socket, flags, Some(until))
+    }
+}
+
 impl Line {
-    /// Waits until so many news have come and are shown, or the connection ends. They are on their way. How many have come.
-    fn hear(&self, count: u64) -> u64 {
+    /// Waits until so many news have come and are shown, or the connection or the time ends. How many have come.
+    fn hear(&self, count: u64, until: Instant) -> u64 {
         let is_there = || self.heard.count() >= count;
-        let until = Instant::now() + self.timeout;
         while !is_there() && self.end().is_none() && Instant::now() < until {
             // In between others may read.
             self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
@@ -180,36 +249,12 @@ impl Line {
     /// As `read`.
     unsafe fn read_locked(&self, at: usize, to: *mut u8, size: usize, mut before: Option<&mut Vec<u64>>) -> Result {
         let mut back = lock_until(&self.back, None).ok_or(Error::TransferFailed)?;
-        let (mut asked, mut got) = (0, 0);
-        // A question of which a part has gone out: the lock is kept, so that frames stay whole.
-        let mut begun: Option<(MutexGuard<'_, Vec<u8>>, usize)> = None;
+        let (mut questions, mut got) = (Questions::new(self, at, size, before.is_some()), 0);
+        // Of all that comes, news as well, only bytes that were asked for give the owner more time.
+        let mut until = Instant::now() + self.timeout;
         while got < size {
-            while asked < size && asked < got + AHEAD * MOST {
-                let part = MOST.min(size - asked);
-                // Only if no answer is to come may this wait. Else the other side may be unable to say more until this thread has taken what it said;
-                // until then it takes nothing, and neither this question nor the frame of who has the lock would go out.
-                let may_wait = asked == got;
-                let (out, done) = match begun.take() {
-                    Some(begun) => begun,
-                    None => {
-                        let out = if may_wait { lock_until(&self.out, None) } else { self.out.try_lock() };
-                        let Some(mut out) = out else { break };
-                        out.clear();
-                        let is_shown = before.is_some();
-                        frame(&Say::Read { at: (at + asked) as u64, size: part as u32, is_shown }, &[], &mut out)?;
-                        (out, 0)
-                    }
-                };
-                if may_wait {
-                    self.write(&out[done..], None)?;
-                } else {
-                    let done = done + self.put(&out[done..])?;
-                    if done < out.len() {
-                        begun = Some((out, done)).filter(|_| done > 0);
-                        break;
-                    }
-                }
-                asked += part;
+            if questions.ask(got)? {
+                until = Instant::now() + self.timeout;
             }
             if let Some(body) = self.next(&mut back)? {
                 let body = back.body(body);
@@ -219,6 +264,7 @@ impl Line {
                 // SAFETY: the caller's room has what is left of `size`.
                 unsafe { ptr::copy_nonoverlapping(body.as_ptr(), to.wrapping_add(got), body.len()) };
                 got += body.len();
+                until = Instant::now() + self.timeout;
                 if let Some(before) = &mut before {
                     before.push(self.heard.count());
                 }
@@ -226,7 +272,7 @@ impl Line {
             }
             // However many come before the bytes, no more are kept than were received at once.
             self.heard.pass_on();
-            if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
+            if until <= Instant::now() || questions.wait(got, until).is_err() {
                 return Err(self.ended(Some(Errno::TIMEDOUT)));
             }
             self.take(&mut back)?;

@@ -4,8 +4,9 @@
 use super::super::say::{MOST, Said};
 use super::*;
 use rustix::net::{RecvFlags, recv};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::{io::Write, thread};
+use std::thread;
 
 /// The next words of a caller, with the size of their body, but for what it knows of other connections; nothing at the end.
 fn hear_of(owner: &UnixStream, inbox: &mut Inbox) -> Option<(Say, usize)> {
@@ -196,4 +197,78 @@ fn who_waits_for_the_reader_sees_what_that_one_has_taken() {
         assert!(waits.join().unwrap(), "while another thread reads");
     });
     drop(back);
+}
+
+/// A connection whose owner has so much time.
+fn with_timeout(timeout: Duration) -> (Line, UnixStream) {
+    let (line, owner) = with_owner();
+    let Ok(mut line) = Arc::try_unwrap(line) else { panic!("somebody else has it") };
+    line.timeout = timeout;
+    (line, owner)
+}
+
+#[test]
+fn who_reads_takes_what_comes_while_its_question_has_no_room() {
+    let (line, owner) = with_owner();
+    let mut full = 0;
+    while let Ok(count) = send(&line.socket, &[0; MOST], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        full += count;
+    }
+    let says = thread::spawn(move || {
+        // More than there is room for. Until it is taken the owner takes nothing.
+        let news = Said::News { after: 0, pieces: vec![(0, MOST as u32)] };
+        assert!((0..64).all(|_| tell(&owner, &news, &[1; MOST])));
+        assert_eq!(io::copy(&mut (&owner).take(full as u64), &mut io::sink()).unwrap(), full as u64);
+        let read = Say::Read { at: 0, size: 8, is_shown: false };
+        assert_eq!(hear_of(&owner, &mut Inbox::default()), Some((read, 0)));
+        assert!(tell(&owner, &Said::Bytes, &[7; 8]));
+    });
+    let mut to = [0; 8];
+    // SAFETY: there is room.
+    unsafe { line.read(0, to.as_mut_ptr(), 8, None) }.unwrap();
+    says.join().unwrap();
+    assert_eq!(to, [7; 8]);
+}
+
+#[test]
+fn who_reads_takes_what_comes_while_another_thread_sends() {
+    let (line, owner) = with_owner();
+    let sending = line.out.lock();
+    thread::scope(|scope| {
+        let reads = scope.spawn(|| {
+            let mut to = [0; 8];
+            // SAFETY: there is room.
+            unsafe { line.read(0, to.as_mut_ptr(), 8, None) }.unwrap();
+        });
+        assert!(tell(&owner, &Said::News { after: 0, pieces: vec![] }, &[]));
+        while line.heard.count() == 0 {
+            thread::yield_now();
+        }
+        drop(sending);
+        let read = Say::Read { at: 0, size: 8, is_shown: false };
+        assert_eq!(hear_of(&owner, &mut Inbox::default()), Some((read, 0)));
+        assert!(tell(&owner, &Said::Bytes, &[7; 8]));
+        reads.join().unwrap();
+    });
+}
+
+#[test]
+fn an_owner_that_says_a_byte_now_and_then_is_not_waited_for() {
+    let (line, mut owner) = with_timeout(Duration::from_millis(50));
+    let says = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // Whole frames do not give it more time, either.
+        (0..300).for_each(|_| frame(&Said::News { after: 0, pieces: vec![] }, &[], &mut bytes).unwrap());
+        frame(&Said::Bytes, &[7; 8], &mut bytes).unwrap();
+        let mut says = |byte: &u8| {
+            thread::sleep(Duration::from_millis(1));
+            owner.write_all(&[*byte]).is_ok()
+        };
+        bytes.iter().all(&mut says)
+    });
+    let mut to = [0; 8];
+    // SAFETY: there is room.
+    assert!(unsafe { line.read(0, to.as_mut_ptr(), 8, None) }.is_err());
+    assert_eq!(line.end(), Some(End::Lost));
+    assert!(!says.join().unwrap(), "it was not heard to the end");
 }
