@@ -3,30 +3,31 @@
 //! the caller, or when the owner ends the connection.
 #![allow(unsafe_code)] // Memory of segments.
 
-use std::ops::Range;
+mod out;
+
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
-use rustix::event::{PollFd, PollFlags, poll};
+use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 
 use crate::calm;
 use crate::error::{Error, Result};
 use crate::far;
 use crate::memory::{Mapping, Memory};
-use crate::name::{Name, What, deadline, rest};
+use crate::name::{Name, What, deadline};
 use crate::net::news::{self, Teller};
-use crate::net::say::{self, Answer, Inbox, MOST, Said, Say};
+use crate::net::say::{Answer, Inbox, MOST, Said, Say};
 use crate::net::{self, proof};
 use crate::packet::{self, IS_FAR, Packet, Verb, refused};
 use crate::service::{self, Ticket};
-use crate::watch::{Changes, Watch};
+use crate::watch::Watch;
 use crate::{interrupt, message, worker};
+use out::Out;
 
 /// Milliseconds that the owner, which is this process, may take to answer.
 const PATIENCE: u32 = 5_000;
@@ -58,7 +59,7 @@ struct Agent {
     socket: OwnedFd,
     ticket: OnceLock<Ticket>,
     /// One thread at a time says something to the caller.
-    out: Mutex<Vec<u8>>,
+    out: Mutex<Out>,
     /// The owner asks the caller to leave, which nobody has said yet.
     shall_leave: AtomicBool,
 }
@@ -207,84 +208,17 @@ impl Agent {
             _ => Err(Error::InconsistentVersions),
         }
     }
-
-    /// The right to say something that the caller takes at once; without `patience` it is waited for. Nothing if the caller takes nothing in this time.
-    fn turn(&self, patience: Option<Duration>) -> Option<MutexGuard<'_, Vec<u8>>> {
-        let Some(patience) = patience else { return Some(self.out.lock()) };
-        let until = Some(Instant::now() + patience);
-        let out = calm::lock(&self.out, |out| out.try_lock_for(patience))?;
-        loop {
-            // What there is room for nobody else takes while this has the lock.
-            let rest = rest(until);
-            let poll = || poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], rest.as_ref());
-            match calm::with_lock(|| calm::open(poll)) {
-                Err(Errno::INTR) => {}
-                Ok(1) => return Some(out),
-                _ => return None,
-            }
-        }
-    }
-
-    /// Tells the caller what it shall know, but for the bytes `but`: in how many frames. Nothing if it did not take all of it in this time.
-    fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
-        let (mut next, mut count) = (Some(0), 0);
-        while let Some(changes) = next.and_then(|next| watch.changes(next, but)) {
-            let out = self.turn(patience)?;
-            watch.tell(&changes);
-            next = changes.next;
-            let Changes { after, pieces, bytes, .. } = changes;
-            self.say_in(out, &Said::News { after, pieces }, &bytes).ok()?;
-            news::note(watch.connection, watch.news);
-            count += 1;
-        }
-        Some(count)
-    }
-
-    /// Says something to the caller; waits while it does not take it.
-    fn say(&self, said: &Said, body: &[u8]) -> Result {
-        self.say_in(self.out.lock(), said, body)
-    }
-
-    /// The same, by who has the right to.
-    fn say_in(&self, mut out: MutexGuard<'_, Vec<u8>>, said: &Said, body: &[u8]) -> Result {
-        out.clear();
-        say::frame(said, body, &mut out)?;
-        let mut rest = &out[..];
-        while !rest.is_empty() {
-            let sent = retry_on_intr(|| send(&self.socket, rest, SendFlags::NOSIGNAL));
-            rest = &rest[sent.map_err(|_| Error::TransferFailed)?..];
-        }
-        drop(out);
-        self.pass_on();
-        Ok(())
-    }
-
-    /// Tells the caller that the owner asks it to leave, unless another thread is saying something and will do that afterwards.
-    fn pass_on(&self) {
-        // Ordering: SeqCst, with the lock between: who sets the word and finds the lock taken is seen by who lets the lock go.
-        while self.shall_leave.load(Ordering::SeqCst) {
-            let Some(mut out) = self.out.try_lock() else { return };
-            if self.shall_leave.swap(false, Ordering::SeqCst) {
-                out.clear();
-                let framed = say::frame(&Said::Leave, &[], &mut out);
-                let sent = framed.is_ok()
-                    && send(&self.socket, &out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) == Ok(out.len());
-                if !sent {
-                    // A caller that takes nothing more will not leave.
-                    proof::end(&self.socket);
-                }
-            }
-        }
-    }
 }
 
 impl Teller for Listener {
     fn tell(&self) {
         let Target::Memory(watch) = &*self.target else { return };
-        // Ordering: a hint. Somebody else who has the lock may wait for the caller, which takes what it has asked for.
+        // Ordering: a hint.
         let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
+        // Who has the lock may wait for the caller, which takes what it has asked for.
         let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
-        let told = watch.and_then(|mut watch| self.agent.tell(&mut watch, &(0..0), Some(patience)));
+        let Some(mut watch) = watch else { return self.is_slow.store(true, Ordering::Relaxed) };
+        let told = self.agent.tell(&mut watch, &(0..0), Some(patience));
         // Nothing to say says nothing of the caller.
         if told != Some(0) {
             self.is_slow.store(told.is_none(), Ordering::Relaxed);
@@ -313,11 +247,18 @@ impl service::Watch for Agent {
 /// An agent, and the other ends of its connections.
 #[cfg(any(test, fuzzing))]
 fn agent() -> (Agent, OwnedFd, OwnedFd) {
+    let (socket, caller) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (agent, owner) = agent_of(socket.into());
+    (agent, owner, caller.into())
+}
+
+/// An agent of the caller at the other end of `socket`, and the owner's end.
+#[cfg(any(test, fuzzing))]
+fn agent_of(socket: OwnedFd) -> (Agent, OwnedFd) {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-    let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-    let ((near, owner), (socket, caller)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
+    let (near, owner) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
     let (ticket, out, shall_leave) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
-    (Agent { near, socket, ticket, out, shall_leave }, owner, caller)
+    (Agent { near, socket, ticket, out, shall_leave }, owner)
 }
 
 /// Does what these bytes say with a segment, or with a page of interrupts, which stays mapped. For `fuzzing`.
@@ -345,82 +286,4 @@ pub fn obey_all(memory: Mapping, is_page: bool, mut stream: &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::page;
-
-    fn mapping() -> Mapping {
-        let memory = Memory::new(page()).unwrap();
-        memory.map(0, memory.length, ptr::null_mut(), false).unwrap()
-    }
-
-    #[test]
-    fn a_caller_writes_and_reads_within_the_segment_alone() {
-        let (agent, _owner, _caller) = agent();
-        let mapping = mapping();
-        let base = mapping.base;
-        let target = Target::Memory(Watch::new(mapping, 1).into());
-        let end = page() as u64;
-        let byte = |at: u64| {
-            // SAFETY: within the mapping, which the target has.
-            unsafe { base.wrapping_add(at as usize).read_volatile() }
-        };
-        let obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
-        assert!(obeys(Say::Stores(vec![(0, 1), (end - 2, 2)]), &[1, 2, 3]));
-        assert!(obeys(Say::Copy(end - 3), &[9]));
-        assert_eq!([byte(0), byte(end - 3), byte(end - 2), byte(end - 1)], [1, 9, 2, 3]);
-        for (say, body) in [
-            (Say::Stores(vec![(end - 1, 2)]), &[0, 0][..]),
-            (Say::Stores(vec![(u64::MAX, 2)]), &[0, 0]),
-            (Say::Stores(vec![(0, 2)]), &[0]),
-            (Say::Stores(vec![(0, 1)]), &[0, 0]),
-            (Say::Stores(vec![(0, u32::MAX)]), &[0]),
-            (Say::Copy(end), &[0]),
-            (Say::Copy(u64::MAX), &[0]),
-            (Say::Read { at: end - 1, size: 2, is_shown: true }, &[]),
-            (Say::Read { at: u64::MAX, size: 1, is_shown: true }, &[]),
-            (Say::Read { at: 0, size: MOST as u32 + 1, is_shown: true }, &[]),
-            (Say::Trigger, &[]),
-            (Say::Data, &[]),
-        ] {
-            assert!(!obeys(say.clone(), body), "{say:?}");
-        }
-    }
-
-    #[test]
-    fn a_caller_that_takes_nothing_is_waited_for_once() {
-        let (agent, _owner, caller) = agent();
-        let target = Arc::new(Target::Memory(Watch::new(mapping(), 1).into()));
-        agent.obey(&target, Say::Stores(vec![(0, 1)]), &[1]).unwrap();
-        let listener = Listener { agent: agent.into(), target: target.clone(), is_slow: AtomicBool::new(false) };
-        let is_slow = || listener.is_slow.load(Ordering::Relaxed);
-        // Answers leave no room.
-        let full = [0; MOST];
-        while send(&listener.agent.socket, &full, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
-        listener.tell();
-        assert!(is_slow());
-        let Target::Memory(watch) = &*target else { panic!("it is memory") };
-        let changes = watch.lock().changes(0, &(0..0)).unwrap();
-        watch.lock().tell(&changes);
-        listener.tell();
-        assert!(is_slow(), "it had nothing to take");
-        watch.lock().store(&[(64, 1)], &[1]).unwrap();
-        let mut taken = vec![0; MOST];
-        while recv(&caller, &mut taken[..], RecvFlags::DONTWAIT).is_ok() {}
-        listener.tell();
-        assert!(!is_slow());
-    }
-
-    #[test]
-    fn a_caller_of_an_interrupt_only_triggers_it() {
-        let (agent, owner, _caller) = agent();
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST]).is_ok());
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST + 1]).is_err());
-        assert!(agent.obey(&Target::Socket, Say::Copy(0), &[7]).is_err());
-        drop(owner);
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7]).is_err(), "nobody takes it");
-        // A page of interrupts of which none is left.
-        assert!(agent.obey(&Target::Page(mapping()), Say::Trigger, &[]).is_err());
-        assert!(agent.obey(&Target::Page(mapping()), Say::Read { at: 0, size: 8, is_shown: true }, &[]).is_err());
-    }
-}
+mod tests;
