@@ -127,7 +127,7 @@ fn hosts_that_read_at_once_do_not_wait_for_each_other() {
         sides[side].0.send(&Say::After(vec![(sides[other].1, 1)]), &[], None).unwrap();
     }
     std::thread::scope(|scope| {
-        for (line, _, agent, target, ..) in &sides {
+        for (line, ..) in &sides {
             scope.spawn(move || {
                 let mut word = 0_u64;
                 // SAFETY: there is room.
@@ -138,6 +138,8 @@ fn hosts_that_read_at_once_do_not_wait_for_each_other() {
             while !line.is_read() {
                 std::thread::yield_now();
             }
+        }
+        for (_, _, agent, target, ..) in &sides {
             scope.spawn(move || agent.run(target));
         }
         // Most likely both owners wait for news by now, which only the readers can take. It is right in any order.
