@@ -146,21 +146,64 @@ static void gives(void *arg) {
   SCITerminate();
 }
 
-/* Both store, change what the other one stores to, and read, at the same time: neither waits for the other. */
-static void crosswise(void *arg) {
-  struct side s = joined_with(*(unsigned *)arg, 2);
+/* Both store, change what the other one stores to, flush, and read, at the same time and in several threads: neither waits for the other. */
+enum { READERS = 2 };
+
+struct crossed {
+  struct side s;
   sci_map_t map;
-  int lap, k, answer = 0;
-  double begin;
-  CHECK(SCIMapRemoteSegment(s.peer, &map, 0, 0, NULL, 0, &e) != NULL);
-  for (lap = 1; lap <= laps * 2; lap++) {
-    for (k = 1; k < 16; k++) s.in[k] = lap;
-    s.out[0] = lap;
-    begin = now();
-    EXPECT(OK, SCIMemCpy(NULL, &answer, map, 0, sizeof answer, SCI_FLAG_BLOCK_READ, &e));
+  _Atomic int is_over, number;
+};
+
+static void *reads(void *arg) {
+  struct crossed *c = arg;
+  int word = c->number++ * 16, lap, answer = 0; /* a line of its own */
+  for (lap = 1; lap <= laps; lap++) {
+    double begin = now();
+    sci_error_t error = SCI_ERR_OK;
+    c->s.out[word] = lap;
+    SCIMemCpy(NULL, &answer, c->map, (size_t)word * sizeof(int), sizeof answer, SCI_FLAG_BLOCK_READ, &error);
+    if (error != SCI_ERR_OK) FAIL("lap %d: 0x%x", lap, (unsigned)error);
     if (now() - begin > 15e6) FAIL("lap %d: both stood", lap); /* until SISCI_LINK_TIMEOUT */
-    CHECK(answer == lap); /* it has come before the read */
+    if (answer != lap) FAIL("lap %d: %d", lap, answer);        /* it has come before the read */
   }
+  return NULL;
+}
+
+static void *changes(void *arg) {
+  struct crossed *c = arg;
+  int k, lap;
+  for (lap = 1; !c->is_over; lap++) {
+    for (k = 1; k < 16 * READERS; k++)
+      if (k % 16 != 0) c->s.in[k] = lap;
+    sched_yield();
+  }
+  return NULL;
+}
+
+static void *flushes(void *arg) {
+  struct crossed *c = arg;
+  int lap;
+  for (lap = 1; !c->is_over; lap++) {
+    c->s.out[PART + lap % PART] = lap;
+    SCIFlush(NULL, lap % 2 == 0 ? FLUSH_CPU_BUFFERS_ONLY : 0);
+  }
+  return NULL;
+}
+
+static void crosswise(void *arg) {
+  struct crossed c = {joined_with(*(unsigned *)arg, 2), NULL, 0, 0};
+  pthread_t readers[READERS], others[2];
+  int i;
+  CHECK(SCIMapRemoteSegment(c.s.peer, &c.map, 0, 0, NULL, 0, &e) != NULL);
+  CHECK(pthread_create(&others[0], NULL, changes, &c) == 0 && pthread_create(&others[1], NULL, flushes, &c) == 0);
+  for (i = 0; i < READERS; i++) {
+    CHECK(pthread_create(&readers[i], NULL, reads, &c) == 0);
+    while (c.number <= i) sched_yield();
+  }
+  for (i = 0; i < READERS; i++) CHECK(pthread_join(readers[i], NULL) == 0);
+  c.is_over = 1;
+  for (i = 0; i < 2; i++) CHECK(pthread_join(others[i], NULL) == 0);
   meet(words, 2);
   SCITerminate();
 }

@@ -6,7 +6,8 @@
 //! news, also by way of a third process.
 //!
 //! What carries no numbers may overtake them: what processes of one host tell each other (interrupts, memory), and an owner's word that all of a caller's
-//! stores have come, from which that caller may go on. What follows from those is shown when the news are there, some milliseconds later.
+//! stores have come, from which that caller may go on. News that a caller takes too slowly are overtaken, too. What follows from those is shown when the
+//! news are there, some milliseconds later.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -110,7 +111,7 @@ impl Known {
     }
 }
 
-/// There are `count` news of this connection.
+/// There are `count` news of this connection, in the hands of the kernel at least: who is told so waits for them.
 pub fn note(connection: u64, count: u64) {
     let mut known = KNOWN.lock();
     known.note(connection, count);
