@@ -20,7 +20,7 @@ const WORDS: usize = LINE * 64 / WORD;
 const BLOCK: usize = WORDS * WORD;
 /// Blocks that are watched, at most; one that was not stored to for long makes way. To compare so many takes as long as a copy of a MiB.
 const BLOCKS: usize = 256;
-/// Bytes of news in one frame, at most. With its head it fits where the kernel says that there is room.
+/// Bytes of news in one frame, at most. With its head it mostly fits where the kernel says that there is room; else a part of it waits in the agent.
 const ROOM: usize = 4096;
 /// After so many frames of stores and copies the caller is told that they have come, also without other news.
 const FRAMES: u64 = 512;
