@@ -28,8 +28,8 @@ const PLACE: &[&str] = &[
 const SISCI: &[&str] = &[
     "error", "constants", "model", "hosts", "config", "calm", "trace", "card", "name", "nap", "state", "worker",
     "fault", "memory", "dirty", "net", "far", "handle", "report", "packet", "event", "service", "descriptor", "door",
-    "segment", "map", "pio", "flow", "dma", "interrupt", "message", "query", "survey", "agent", "entry", "library",
-    "fuzzing", "api",
+    "segment", "map", "pio", "flow", "dma", "interrupt", "message", "query", "survey", "watch", "agent", "entry",
+    "library", "fuzzing", "api",
 ];
 
 /// The same of the launcher.

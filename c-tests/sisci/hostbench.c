@@ -62,6 +62,11 @@ static void row(const char *what, double per) {
   fflush(stdout);
 }
 
+static void flag_taken(volatile long *flag) {
+  while (*flag == 0) sched_yield();
+  *flag = 0;
+}
+
 static void side(void *arg) {
   int first = arg == NULL, fd = joined_by_tcp(first), t, i;
   sci_desc_t sd = opened();
@@ -83,9 +88,9 @@ static void side(void *arg) {
   EXPECT(OK, SCICreateInterrupt(sd, &own, 0, &no, NULL, NULL, SCI_FLAG_FIXED_INTNO, &e));
   meet(words + 1, 2);
   EXPECT(OK, SCIConnectInterrupt(sd, &peer, first ? 8 : 4, 0, no, SCI_INFINITE_TIMEOUT, 0, &e));
-  for (kind = 0; kind < 3; kind++) {
+  for (kind = 0; kind < 4; kind++) {
     int laps = kind == 1 ? LAPS / 10 : LAPS;
-    static const char *const names[] = {"8 bytes there and back, SCIFlush", "the same without a flush", "an interrupt there and back"};
+    static const char *const names[] = {"8 bytes there and back, SCIFlush", "the same without a flush", "an interrupt there and back", "a flag that is cleared there and back, SCIFlush"};
     for (t = 0; t < rounds; t++) {
       double start = now();
       for (i = 0; i < laps; i++) {
@@ -99,15 +104,17 @@ static void side(void *arg) {
       for (i = 0; i < laps; i++) {
         double began = now();
         lap++;
-        if (!first && kind != 2) while (in[0] != lap) sched_yield();
+        if (!first && kind < 2) while (in[0] != lap) sched_yield();
+        if (!first && kind == 3) flag_taken(in + 8);
         if (!first && kind == 2) EXPECT(OK, SCIWaitForInterrupt(own, SCI_INFINITE_TIMEOUT, 0, &e));
         if (kind == 2) {
           EXPECT(OK, SCITriggerInterrupt(peer, 0, &e));
         } else {
-          out[0] = lap;
-          if (kind == 0) SCIFlush(NULL, FLUSH_CPU_BUFFERS_ONLY);
+          out[kind == 3 ? 8 : 0] = kind == 3 ? 1 : lap;
+          if (kind != 1) SCIFlush(NULL, FLUSH_CPU_BUFFERS_ONLY);
         }
-        if (first && kind != 2) while (in[0] != lap) sched_yield();
+        if (first && kind < 2) while (in[0] != lap) sched_yield();
+        if (first && kind == 3) flag_taken(in + 8);
         if (first && kind == 2) EXPECT(OK, SCIWaitForInterrupt(own, SCI_INFINITE_TIMEOUT, 0, &e));
         if (kind == 1 && now() - began > longest) longest = now() - began;
       }

@@ -3,24 +3,31 @@
 //! the caller, or when the owner ends the connection.
 #![allow(unsafe_code)] // Memory of segments.
 
+mod out;
+
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 
+use crate::calm;
 use crate::error::{Error, Result};
 use crate::far;
 use crate::memory::{Mapping, Memory};
 use crate::name::{Name, What, deadline};
-use crate::net::proof;
-use crate::net::say::{self, Answer, Inbox, MOST, Said, Say};
+use crate::net::news::{self, Teller};
+use crate::net::say::{Answer, Inbox, MOST, Said, Say};
+use crate::net::{self, proof};
 use crate::packet::{self, IS_FAR, Packet, Verb, refused};
-use crate::service::{self, Ticket, Watch};
+use crate::service::{self, Ticket};
+use crate::watch::Watch;
 use crate::{interrupt, message, worker};
+use out::Out;
 
 /// Milliseconds that the owner, which is this process, may take to answer.
 const PATIENCE: u32 = 5_000;
@@ -38,8 +45,8 @@ struct Wanted {
 
 /// What the caller may do.
 enum Target {
-    /// Write and read this memory.
-    Memory(Mapping),
+    /// Write and read a segment. Who says something of it has the lock, so that it is said in the order in which it was so.
+    Memory(Mutex<Watch>),
     /// Trigger the interrupts of this page.
     Page(Mapping),
     /// Trigger with data.
@@ -52,10 +59,21 @@ struct Agent {
     socket: OwnedFd,
     ticket: OnceLock<Ticket>,
     /// One thread at a time says something to the caller.
-    out: Mutex<Vec<u8>>,
+    out: Mutex<Out>,
     /// The owner asks the caller to leave, which nobody has said yet.
     shall_leave: AtomicBool,
 }
+
+/// A caller of a segment, who is told news.
+struct Listener {
+    agent: Arc<Agent>,
+    target: Arc<Target>,
+    /// It took none the last time, in the time that it had.
+    is_slow: AtomicBool,
+}
+
+/// How long a process that sends something waits for a caller who takes no news, since it is stopped.
+const TELL: Duration = Duration::from_millis(100);
 
 /// Another process of this host has let a caller in, who wants something of this process.
 pub fn take(socket: OwnedFd, packet: Packet) {
@@ -79,13 +97,15 @@ pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Pa
 
 fn serve(socket: OwnedFd, wanted: &Wanted) {
     let until = deadline(PATIENCE);
-    let (near, target, size) = match attach(wanted) {
+    // Members of a group have no news.
+    let connection = if wanted.what == What::Segment { news::number() } else { 0 };
+    let (near, target, size) = match attach(wanted, connection) {
         Ok(attached) => attached,
         Err(error) => {
             return proof::answer(&socket, &Answer { status: error as u32, ..Answer::default() }, until);
         }
     };
-    proof::answer(&socket, &Answer { size, ..Answer::default() }, until);
+    proof::answer(&socket, &Answer { size, connection, ..Answer::default() }, until);
     let agent = Arc::new(Agent {
         near,
         socket,
@@ -93,14 +113,21 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         out: Mutex::default(),
         shall_leave: AtomicBool::new(false),
     });
+    let target = Arc::new(target);
+    let listener: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
+        Arc::new(Listener { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
+    });
+    listener.iter().for_each(news::add);
     if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
         let _ = agent.run(&target);
         agent.forget();
     }
+    listener.iter().for_each(news::remove);
+    news::forget(connection);
 }
 
 /// Connects to the owner.
-fn attach(wanted: &Wanted) -> Result<(OwnedFd, Target, u64)> {
+fn attach(wanted: &Wanted, connection: u64) -> Result<(OwnedFd, Target, u64)> {
     let until = deadline(PATIENCE);
     let near = wanted.name.connect(until)?;
     let connect = Packet { node: wanted.from, flags: IS_FAR, size: wanted.process, ..Packet::new(Verb::Connect) };
@@ -115,7 +142,7 @@ fn attach(wanted: &Wanted) -> Result<(OwnedFd, Target, u64)> {
     let target = match wanted.what {
         What::DataInterrupt => Target::Socket,
         What::Interrupt => Target::Page(whole()?),
-        _ => Target::Memory(whole()?),
+        _ => Target::Memory(Watch::new(whole()?, connection).into()),
     };
     Ok((near, target, answer.size))
 }
@@ -145,32 +172,25 @@ impl Agent {
     /// Does one thing. An error ends the connection: the caller says what no caller says, or the owner has gone.
     fn obey(&self, target: &Target, say: Say, body: &[u8]) -> Result {
         match (say, target) {
-            (Say::Stores(pieces), Target::Memory(memory)) => {
-                let mut rest = body;
-                for (at, size) in pieces {
-                    let (bytes, behind) = rest.split_at_checked(size as usize).ok_or(Error::OutOfRange)?;
-                    let place = place(memory, at, bytes.len())?;
-                    // SAFETY: within the mapping.
-                    unsafe { far::store(place, bytes) };
-                    rest = behind;
-                }
-                if rest.is_empty() { Ok(()) } else { Err(Error::OutOfRange) }
+            (Say::Stores(pieces), Target::Memory(watch)) => {
+                let mut watch = watch.lock();
+                let was_on = watch.is_on();
+                watch.store(&pieces, body)?;
+                // A thread tells news that nothing follows from.
+                if watch.is_on() && !was_on { far::run() } else { Ok(()) }
             }
-            (Say::Copy(at), Target::Memory(memory)) => {
-                let place = place(memory, at, body.len())?;
-                // Ordering: Release; who sees a flag that is copied sees what was copied before it. A processor may make plain stores seen in
-                // any order, as those of AArch64 do.
-                fence(Ordering::Release);
-                // SAFETY: within the mapping.
-                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), place, body.len()) };
-                Ok(())
-            }
-            (Say::Read { at, size }, Target::Memory(memory)) if size as usize <= MOST => {
-                let place = place(memory, at, size as usize)?;
-                let mut bytes = vec![0; size as usize];
-                // SAFETY: within the mapping.
-                unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
+            (Say::Copy(at), Target::Memory(watch)) => watch.lock().copy(at, body),
+            (Say::Read { at, size, is_shown }, Target::Memory(watch)) if size as usize <= MOST => {
+                let mut watch = watch.lock();
+                let bytes = watch.read(at, size as usize, is_shown)?;
+                // What the owner had stored before these bytes comes before them.
+                let at = if is_shown { at as usize..at as usize + bytes.len() } else { 0..0 };
+                self.tell(&mut watch, &at, None);
                 self.say(&Said::Bytes, &bytes)
+            }
+            (Say::After(connections), _) => {
+                net::hear(&connections);
+                Ok(())
             }
             (Say::Ask(number), _) => {
                 // Ordering: what was stored is there before anything that the caller does when it knows it.
@@ -188,49 +208,25 @@ impl Agent {
             _ => Err(Error::InconsistentVersions),
         }
     }
+}
 
-    /// Says something to the caller; waits while it does not take it.
-    fn say(&self, said: &Said, body: &[u8]) -> Result {
-        let mut out = self.out.lock();
-        out.clear();
-        say::frame(said, body, &mut out)?;
-        let mut rest = &out[..];
-        while !rest.is_empty() {
-            let sent = retry_on_intr(|| send(&self.socket, rest, SendFlags::NOSIGNAL));
-            rest = &rest[sent.map_err(|_| Error::TransferFailed)?..];
-        }
-        drop(out);
-        self.pass_on();
-        Ok(())
-    }
-
-    /// Tells the caller that the owner asks it to leave, unless another thread is saying something and will do that afterwards.
-    fn pass_on(&self) {
-        // Ordering: SeqCst, with the lock between: who sets the word and finds the lock taken is seen by who lets the lock go.
-        while self.shall_leave.load(Ordering::SeqCst) {
-            let Some(mut out) = self.out.try_lock() else { return };
-            if self.shall_leave.swap(false, Ordering::SeqCst) {
-                out.clear();
-                let framed = say::frame(&Said::Leave, &[], &mut out);
-                let sent = framed.is_ok()
-                    && send(&self.socket, &out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) == Ok(out.len());
-                if !sent {
-                    // A caller that takes nothing more will not leave.
-                    proof::end(&self.socket);
-                }
-            }
+impl Teller for Listener {
+    fn tell(&self) {
+        let Target::Memory(watch) = &*self.target else { return };
+        // Ordering: a hint.
+        let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
+        // Who has the lock may wait for the caller, which takes what it has asked for.
+        let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
+        let Some(mut watch) = watch else { return self.is_slow.store(true, Ordering::Relaxed) };
+        let told = self.agent.tell(&mut watch, &(0..0), Some(patience));
+        // Nothing to say says nothing of the caller.
+        if told != Some(0) {
+            self.is_slow.store(told.is_none(), Ordering::Relaxed);
         }
     }
 }
 
-/// The address of `size` bytes of a mapping.
-fn place(memory: &Mapping, at: u64, size: usize) -> Result<*mut u8> {
-    let at = usize::try_from(at).map_err(|_| Error::OutOfRange)?;
-    let is_within = at.checked_add(size).is_some_and(|end| end <= memory.length);
-    if is_within { Ok(memory.base.wrapping_add(at)) } else { Err(Error::OutOfRange) }
-}
-
-impl Watch for Agent {
+impl service::Watch for Agent {
     /// The owner says something, or has ended the connection.
     fn ready(self: Arc<Self>) {
         match Packet::receive(&self.near) {
@@ -251,18 +247,25 @@ impl Watch for Agent {
 /// An agent, and the other ends of its connections.
 #[cfg(any(test, fuzzing))]
 fn agent() -> (Agent, OwnedFd, OwnedFd) {
+    let (socket, caller) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (agent, owner) = agent_of(socket.into());
+    (agent, owner, caller.into())
+}
+
+/// An agent of the caller at the other end of `socket`, and the owner's end.
+#[cfg(any(test, fuzzing))]
+fn agent_of(socket: OwnedFd) -> (Agent, OwnedFd) {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-    let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-    let ((near, owner), (socket, caller)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
+    let (near, owner) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
     let (ticket, out, shall_leave) = (OnceLock::new(), Mutex::default(), AtomicBool::new(false));
-    (Agent { near, socket, ticket, out, shall_leave }, owner, caller)
+    (Agent { near, socket, ticket, out, shall_leave }, owner)
 }
 
 /// Does what these bytes say with a segment, or with a page of interrupts, which stays mapped. For `fuzzing`.
 #[cfg(any(test, fuzzing))]
 pub fn obey_all(memory: Mapping, is_page: bool, mut stream: &[u8]) {
     let (agent, _owner, caller) = agent();
-    let target = if is_page { Target::Page(memory) } else { Target::Memory(memory) };
+    let target = if is_page { Target::Page(memory) } else { Target::Memory(Watch::new(memory, 1).into()) };
     let (mut inbox, mut answers) = (Inbox::default(), vec![0; 2 * MOST]);
     'all: while !stream.is_empty() {
         let room = inbox.room();
@@ -283,57 +286,4 @@ pub fn obey_all(memory: Mapping, is_page: bool, mut stream: &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::page;
-
-    fn mapping() -> Mapping {
-        let memory = Memory::new(page()).unwrap();
-        memory.map(0, memory.length, ptr::null_mut(), false).unwrap()
-    }
-
-    #[test]
-    fn a_caller_writes_and_reads_within_the_segment_alone() {
-        let (agent, _owner, _caller) = agent();
-        let target = Target::Memory(mapping());
-        let Target::Memory(memory) = &target else { unreachable!() };
-        let end = page() as u64;
-        let byte = |at: u64| {
-            // SAFETY: within the mapping.
-            unsafe { memory.base.wrapping_add(at as usize).read_volatile() }
-        };
-        let obeys = |say, body: &[u8]| agent.obey(&target, say, body).is_ok();
-        assert!(obeys(Say::Stores(vec![(0, 1), (end - 2, 2)]), &[1, 2, 3]));
-        assert!(obeys(Say::Copy(end - 3), &[9]));
-        assert_eq!([byte(0), byte(end - 3), byte(end - 2), byte(end - 1)], [1, 9, 2, 3]);
-        for (say, body) in [
-            (Say::Stores(vec![(end - 1, 2)]), &[0, 0][..]),
-            (Say::Stores(vec![(u64::MAX, 2)]), &[0, 0]),
-            (Say::Stores(vec![(0, 2)]), &[0]),
-            (Say::Stores(vec![(0, 1)]), &[0, 0]),
-            (Say::Stores(vec![(0, u32::MAX)]), &[0]),
-            (Say::Copy(end), &[0]),
-            (Say::Copy(u64::MAX), &[0]),
-            (Say::Read { at: end - 1, size: 2 }, &[]),
-            (Say::Read { at: u64::MAX, size: 1 }, &[]),
-            (Say::Read { at: 0, size: MOST as u32 + 1 }, &[]),
-            (Say::Trigger, &[]),
-            (Say::Data, &[]),
-        ] {
-            assert!(!obeys(say.clone(), body), "{say:?}");
-        }
-    }
-
-    #[test]
-    fn a_caller_of_an_interrupt_only_triggers_it() {
-        let (agent, owner, _caller) = agent();
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST]).is_ok());
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7; message::MOST + 1]).is_err());
-        assert!(agent.obey(&Target::Socket, Say::Copy(0), &[7]).is_err());
-        drop(owner);
-        assert!(agent.obey(&Target::Socket, Say::Data, &[7]).is_err(), "nobody takes it");
-        // A page of interrupts of which none is left.
-        assert!(agent.obey(&Target::Page(mapping()), Say::Trigger, &[]).is_err());
-        assert!(agent.obey(&Target::Page(mapping()), Say::Read { at: 0, size: 8 }, &[]).is_err());
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::agent;
+use crate::far::Known;
 use crate::hosts::{Nodes, Secret};
 use crate::memory::{Mapping, Memory, page};
 use crate::net::say::{self, Answer, Inbox, LENGTHS, Request, Said, Say};
@@ -120,15 +122,20 @@ fn to_caller(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else { return };
     let stream = if size & 1 == 0 { framed::<Said>(bytes) } else { bytes.to_vec() };
     let (line, mut owner) = with_owner();
+    line.listen(Box::new(|| {})); // news are kept
     let _ = owner.write_all(&stream);
     let _ = owner.shutdown(std::net::Shutdown::Write);
     let mut room = [0; 300];
     let (size, guard) = (usize::from(size), 0xee);
     room[size..].fill(guard);
     // SAFETY: there is room for more.
-    let is_read = unsafe { line.read(0, room.as_mut_ptr(), size) }.is_ok();
+    let is_read = unsafe { line.read(0, room.as_mut_ptr(), size, Some(&mut Vec::new())) }.is_ok();
     assert!(room[size..].iter().all(|&byte| byte == guard), "bytes behind the room");
     line.look();
+    let (mut known, own) = (Known::new(vec![0; 32]), [const { AtomicU64::new(0) }; 32]);
+    for changed in line.news() {
+        let _ = known.told(&changed, |word| &own[word]);
+    }
     assert!(is_read || line.end().is_some(), "a connection whose other side has ended");
 }
 

@@ -12,7 +12,7 @@
 //! `api` is what C calls, one file for each chapter of the contract. Below it: `segment`, `map`, `pio` (copies and sequences), `dma` and `flow`, `interrupt`,
 //! `message` (interrupts with data), `query`; `survey` (what there is on this host), `library` (start and end), `descriptor` and `handle` (numbers that name all of these); `door` (who comes in), `service` (the
 //! thread that looks), `worker` (threads), `calm` (signals), `event`; `memory`, `name`, `state`, `packet`, `report` (what an owner tells), `fault`, `trace`; `far`
-//! and `dirty` (shadows), `card` and `model` (timing); `hosts`, `net` (to other hosts), `entry` and `agent` (from them); `config`, `constants`, `error`.
+//! and `dirty` (shadows), `card` and `model` (timing); `hosts`, `net` (to other hosts), `entry`, `agent` and `watch` (from them); `config`, `constants`, `error`.
 
 mod agent;
 pub mod api;
@@ -52,4 +52,5 @@ mod service;
 mod state;
 pub mod survey;
 mod trace;
+mod watch;
 mod worker;

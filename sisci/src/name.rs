@@ -85,8 +85,13 @@ pub fn rest(deadline: Deadline) -> Option<Timespec> {
 
 /// Waits until `fd` can be read. TIMEOUT when the time is over.
 pub fn wait_readable(fd: impl AsFd, deadline: Deadline) -> Result {
+    wait_for(fd, PollFlags::IN, deadline)
+}
+
+/// Waits until `fd` can do one of these, or has ended. TIMEOUT when the time is over.
+pub fn wait_for(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result {
     loop {
-        let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+        let mut fds = [PollFd::new(&fd, flags)];
         match calm::open(|| poll(&mut fds, rest(deadline).as_ref())) {
             Ok(0) => return Err(Error::Timeout),
             Ok(_) => return Ok(()),

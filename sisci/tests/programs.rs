@@ -78,6 +78,11 @@ fn several_nodes_on_two_hosts() {
 }
 
 #[test]
+fn flags_that_are_set_and_cleared_on_two_hosts() {
+    program("flags");
+}
+
+#[test]
 fn messages_in_the_manner_of_2004() {
     program("conduit");
 }

@@ -3,29 +3,36 @@
 //! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
+mod flush;
+mod known;
 mod piece;
 mod targets;
 mod timed;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::calm;
-use crate::card::{self, Card, now, wait_until};
+use crate::card::{self, now, wait_until};
 use crate::dirty::{self, Pages};
 use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
-use crate::net::Line;
-use crate::net::say::MOST;
-use crate::worker;
+use crate::net::say::{MOST, Say};
+use crate::net::{Line, news};
+pub use flush::{Until, fetch, flush, run};
+#[cfg(any(test, fuzzing))]
+pub use known::Known;
+#[cfg(not(any(test, fuzzing)))]
+use known::Known;
+use known::merge;
 pub use piece::store;
 use piece::{WORD, Word};
 pub use targets::Targets;
+use targets::{Frame, frames};
 use timed::Timed;
 
 /// Bytes of a copy that arrive together in timing mode.
@@ -33,9 +40,6 @@ const BURST: usize = 1024;
 /// A map of at most so many bytes is compared at each flush: while the card's packets fly that costs nothing, and a page that the kernel watches
 /// makes the first store after a flush a fault.
 const SMALL: usize = 32 << 10;
-/// Between two looks of the thread.
-const NAP: Duration = Duration::from_micros(500);
-
 /// The test build: what a program loads of a far map is never what it stored there, nor what the peer has.
 const ODD: bool = cfg!(feature = "odd");
 
@@ -53,14 +57,15 @@ pub struct Shadow {
     pub memory: Memory,
     /// The library's own map of it.
     own: Mapping,
+    /// Whose it is sends what was stored, so that it leaves in order.
     state: Mutex<State>,
+    /// Of who has the state as well; news need this alone.
+    known: Mutex<Known>,
     /// The segment itself, if it is on other hosts.
     targets: Option<Arc<Targets>>,
 }
 
 struct State {
-    /// What was sent, or fetched.
-    twin: Vec<u64>,
     /// The segment itself, in timing mode.
     timed: Option<Timed>,
     /// The program's maps: where, and the pages of the shadow that they show.
@@ -85,17 +90,6 @@ impl View {
     }
 }
 
-/// What a flush waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// All has left; in timing mode it has arrived.
-    Arrived,
-    /// This side knows that it has arrived.
-    Acknowledged,
-}
-
-/// All shadows of this process, and whether the thread runs.
-static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
 /// Whether a segment may be far, for calls whose cost counts. In timing mode that is so from the start, else from the first segment of another host on.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -122,13 +116,21 @@ impl Shadow {
     pub fn timed(segment: &Memory) -> Result<Arc<Shadow>> {
         let peer = segment.map(0, segment.length, ptr::null_mut(), false)?;
         let shadow = Shadow::new(segment.length, Some(Timed::new(peer)), None)?;
-        shadow.fetch(&mut shadow.state.lock(), shadow.pages());
+        shadow.fetch(&shadow.state.lock(), shadow.pages());
         Shadow::publish(shadow)
     }
 
     /// The shadow of a segment of `size` bytes on other hosts. It shows zeros until something is fetched.
     pub fn of_hosts(size: usize, targets: Arc<Targets>) -> Result<Arc<Shadow>> {
-        Shadow::publish(Shadow::new(size, None, Some(targets))?)
+        let shadow = Shadow::publish(Shadow::new(size, None, Some(targets.clone()))?)?;
+        let own = Arc::downgrade(&shadow);
+        let hear = move || {
+            if let Some(shadow) = own.upgrade() {
+                shadow.hear();
+            }
+        };
+        // A second shadow of a connection would never hear anything.
+        if targets.listen(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
     }
 
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
@@ -140,7 +142,13 @@ impl Shadow {
             // SAFETY: both have so many bytes; nobody else has the map yet.
             unsafe { ptr::copy_nonoverlapping(twin.as_ptr().cast(), own.base, memory.length) };
         }
-        Ok(Shadow { memory, own, state: State { twin, timed, views: Vec::new() }.into(), targets })
+        Ok(Shadow {
+            memory,
+            own,
+            state: State { timed, views: Vec::new() }.into(),
+            known: Known::new(twin).into(),
+            targets,
+        })
     }
 
     /// The state. Who has it may wait for a peer.
@@ -151,13 +159,7 @@ impl Shadow {
     /// From now on the thread looks at it.
     fn publish(shadow: Shadow) -> Result<Arc<Shadow>> {
         let shadow = Arc::new(shadow);
-        let mut shadows = SHADOWS.lock();
-        shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        shadows.0.push(Arc::downgrade(&shadow));
-        if !shadows.1 {
-            worker::spawn("sisci-far", look_again)?;
-            shadows.1 = true;
-        }
+        flush::add(&shadow)?;
         Ok(shadow)
     }
 
@@ -177,8 +179,10 @@ impl Shadow {
     pub fn add_line(&self, line: &Arc<Line>) {
         let mut state = self.state();
         self.send(&mut state, 0.0);
-        if let Some(targets) = &self.targets {
-            targets.add_line(line, &state.twin);
+        if let Some(targets) = self.targets.as_ref().filter(|targets| !targets.reaches(line.place())) {
+            // Copied first, since the peer may take its time.
+            let words = targets.all_mine(&self.known.lock().twin);
+            targets.add_line(line, words);
         }
     }
 
@@ -187,17 +191,18 @@ impl Shadow {
         let mut state = self.state();
         self.send(&mut state, 0.0);
         if let Some(targets) = &self.targets {
-            targets.add_near(mapping, &state.twin);
+            targets.add_near(mapping, &self.known.lock().twin);
         }
     }
 
-    /// The words that the program has stored to since the last time; now the twin has them as well.
-    fn changed(&self, state: &mut State) -> Vec<Word> {
+    /// The words that the program has stored to since the last time, and in which frames they leave; now the twin has them as well.
+    fn changed(&self, state: &State) -> (Vec<Word>, Vec<Frame>) {
         let mut words = Vec::new();
         let per_page = page() / WORD;
         let written: Vec<Pages> = state.views.iter().flat_map(View::written).collect();
+        let mut known = self.known.lock();
         for first in written.into_iter().flatten().map(|number| number * per_page) {
-            let twin = &mut state.twin[first..first + per_page];
+            let twin = &mut known.twin[first..first + per_page];
             // SAFETY: both are a page long. The program may store meanwhile: what is missed now is found the next time.
             let differs =
                 unsafe { libc::memcmp(self.own.base.wrapping_add(first * WORD).cast(), twin.as_ptr().cast(), page()) };
@@ -219,54 +224,80 @@ impl Shadow {
                 }
             }
         }
-        words
+        let frames = self.targets.as_ref().map(|targets| self.leaves(targets, &mut known, &words)).unwrap_or_default();
+        (words, frames)
+    }
+
+    /// Ends the connection to an owner that takes all and never says so.
+    fn look_out(&self) {
+        let is_deceived = self.known.lock().is_deceived();
+        if let Some(targets) = self.targets.as_ref().filter(|_| is_deceived) {
+            targets.has_erred();
+        }
+    }
+
+    /// These words leave: in which frames. The state is locked.
+    fn leaves(&self, targets: &Targets, known: &mut Known, words: &[Word]) -> Vec<Frame> {
+        let frames = frames(words);
+        if targets.has_news() {
+            for (say, _) in &frames {
+                if let Say::Stores(pieces) = say {
+                    known.stores_leave(pieces);
+                }
+            }
+        }
+        frames
+    }
+
+    /// Shows the owner's news.
+    fn hear(&self) {
+        let Some(targets) = &self.targets else { return };
+        let mut known = self.known.lock();
+        // Taken under the lock, so that they are shown in order.
+        let mut news = targets.news().into_iter();
+        let is_right = news.all(|changed| {
+            if ODD {
+                known.arrived(changed.after);
+            }
+            ODD || known.told(&changed, |at| word(&self.own, at))
+        });
+        drop(known);
+        if !is_right {
+            targets.has_erred();
+        }
     }
 
     /// Sends what the program has stored since the last time. The state is locked.
     fn send(&self, state: &mut State, ready: f64) {
-        let words = self.changed(state);
+        self.look_out();
+        let (words, frames) = self.changed(state);
         if words.is_empty() {
             return;
         }
         match (&mut state.timed, card::get(), &self.targets) {
             (Some(timed), Some(card), _) => timed.words(card, words, ready),
-            (_, _, Some(targets)) => targets.words(&words),
+            (_, _, Some(targets)) => targets.words(&words, &frames, |number| self.known.lock().leave(number)),
             _ => {}
         }
     }
 
-    /// Shows these bytes, which stand in the peer's memory from the word `first` on, but where the program has stored something. Whether any was new.
-    fn merge(&self, twin: &mut [u64], first: usize, there: impl Fn(usize) -> u64) -> bool {
-        if ODD {
-            return false;
-        }
-        let mut is_new = false;
-        for (k, twin) in twin.iter_mut().enumerate() {
-            let there = there(k);
-            let own = word(&self.own, first + k);
-            // Ordering: Release; who sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
-            if there != *twin && own.compare_exchange(*twin, there, Ordering::Release, Ordering::Relaxed).is_ok() {
-                *twin = there;
-                is_new = true;
-            }
-        }
-        is_new
-    }
-
     /// Shows what these pages of a near peer's memory hold. The state is locked. Whether anything was new.
-    fn fetch(&self, state: &mut State, pages: Pages) -> bool {
-        let State { twin, timed: Some(timed), .. } = state else { return false };
+    fn fetch(&self, state: &State, pages: Pages) -> bool {
+        let Some(timed) = &state.timed else { return false };
         // What is on its way is not there yet.
         if !timed.is_empty() {
             return true;
         }
-        let (per_page, mut is_new) = (page() / WORD, false);
+        let (per_page, mut is_new, mut known) = (page() / WORD, false, self.known.lock());
         for first in pages.map(|number| number * per_page) {
-            let twin = &mut twin[first..first + per_page];
+            let twin = &mut known.twin[first..first + per_page];
             let there = timed.peer.base.wrapping_add(first * WORD);
             // SAFETY: as in `changed`.
-            if unsafe { libc::memcmp(there.cast(), twin.as_ptr().cast(), page()) } != 0 {
-                is_new |= self.merge(twin, first, |k| word(&timed.peer, first + k).load(Ordering::Acquire));
+            if unsafe { libc::memcmp(there.cast(), twin.as_ptr().cast(), page()) } != 0 && !ODD {
+                for (k, twin) in twin.iter_mut().enumerate() {
+                    let there = word(&timed.peer, first + k).load(Ordering::Acquire);
+                    is_new |= merge(word(&self.own, first + k), twin, there, 0);
+                }
             }
         }
         is_new
@@ -280,13 +311,24 @@ impl Shadow {
         let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
+        let mut read = Ok(());
         for first in (first..end).step_by(there.len()) {
             let words = there.len().min(end - first);
+            self.known.lock().ask(first..first + words);
+            let mut before = Vec::new();
             // SAFETY: room for so many words; the segment has whole pages.
-            unsafe { targets.read(first * WORD, there.as_mut_ptr().cast(), words * WORD) }?;
-            self.merge(&mut state.twin[first..first + words], first, |k| there[k]);
+            read = unsafe { targets.fetch(first * WORD, there.as_mut_ptr().cast(), words * WORD, &mut before) };
+            if read.is_err() {
+                break;
+            }
+            let mut known = self.known.lock();
+            for (k, &there) in there[..words].iter().enumerate().filter(|_| !ODD) {
+                let after = before.get(k * WORD / MOST).copied().unwrap_or(u64::MAX);
+                known.fetched(first + k, there, after, word(&self.own, first + k));
+            }
         }
-        Ok(())
+        self.known.lock().ask(0..0);
+        read
     }
 
     /// All of its pages.
@@ -300,6 +342,7 @@ impl Shadow {
     /// `from` has so many bytes; the segment has the place.
     pub unsafe fn write(&self, mut ready: f64, (at, size): (usize, usize), from: *const u8) {
         let most = if self.targets.is_some() { MOST } else { BURST };
+        news::tell();
         let mut done = 0;
         while done < size {
             let place = at + done;
@@ -308,15 +351,21 @@ impl Shadow {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
+            self.look_out();
             let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
-            let twin = state.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
+            let mut known = self.known.lock();
+            let twin = known.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);
             // SAFETY: the twin has the segment's size.
             unsafe { ptr::copy_nonoverlapping(shown, twin, part) };
             // SAFETY: the shadow has it as well.
             unsafe { ptr::copy_nonoverlapping(shown, self.own.base.wrapping_add(place), part) };
             done += part;
+            if self.targets.as_ref().is_some_and(|targets| targets.has_news()) {
+                known.copy_leaves(place..place + part);
+            }
+            drop(known);
             if let Some(targets) = &self.targets {
-                targets.bytes(place, &bytes);
+                targets.bytes(place, &bytes, |number| self.known.lock().leave(number));
             } else if let (Some(timed), Some(card)) = (&mut state.timed, card::get()) {
                 let left = card.send(packets(place, part), part, ready);
                 timed.bytes(place, bytes, left.arrive);
@@ -352,105 +401,7 @@ impl Shadow {
         let (Some(peer), Some(card)) = (peer, card::get()) else { return Err(Error::TransferFailed) };
         // SAFETY: the caller's.
         unsafe { Timed::read(&peer, card, now(), at, to, size) };
-        self.fetch(&mut self.state(), at / page()..(at + size).div_ceil(page()));
+        self.fetch(&self.state(), at / page()..(at + size).div_ceil(page()));
         Ok(())
-    }
-}
-
-/// The shadows that there are.
-fn all() -> Vec<Arc<Shadow>> {
-    SHADOWS.lock().0.iter().filter_map(Weak::upgrade).collect()
-}
-
-/// What the program has stored to maps of peers leaves, and this waits for it. False: it is not known whether all has arrived at other hosts.
-#[cold]
-pub fn flush(until: Until) -> bool {
-    if !is_on() {
-        return true;
-    }
-    let Ok(_calm) = calm::enter() else { return false };
-    calm::with_lock(|| send_all(all().into_iter(), until))
-}
-
-fn send_all(shadows: impl Iterator<Item = Arc<Shadow>>, until: Until) -> bool {
-    let (ready, shadows): (f64, Vec<_>) = (if card::get().is_some() { now() } else { 0.0 }, shadows.collect());
-    let mut arrived = 0.0_f64;
-    for shadow in &shadows {
-        let mut state = shadow.state();
-        shadow.send(&mut state, ready);
-        arrived = arrived.max(state.timed.as_ref().map_or(0.0, Timed::last));
-    }
-    if let Some(card) = card::get() {
-        take_time(card, &shadows, arrived, until);
-    }
-    let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
-    until == Until::Arrived || targets.filter(|targets| !targets.settle()).count() == 0
-}
-
-/// The rest of a flush in timing mode: all is there at `arrived`.
-fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
-    wait_until(arrived);
-    shadows.iter().for_each(|shadow| shadow.deliver(arrived));
-    if until == Until::Acknowledged {
-        // Ordering: what was delivered is there before what this thread stores from now on.
-        fence(Ordering::SeqCst);
-        wait_until(card.acknowledged());
-    }
-}
-
-/// Looks what near peers have stored since the last time; whether there was anything.
-fn fetch_near() -> bool {
-    let mut is_new = false;
-    for shadow in all() {
-        is_new |= shadow.fetch(&mut shadow.state(), shadow.pages());
-    }
-    is_new
-}
-
-/// Maps show what peers have stored until now.
-pub fn fetch() {
-    let Ok(_calm) = calm::enter() else { return };
-    calm::with_lock(fetch_all);
-}
-
-fn fetch_all() {
-    fetch_near();
-    for shadow in all().into_iter().filter(|shadow| shadow.targets.is_some()) {
-        let views: Vec<Pages> = shadow.state().views.iter().map(|view| view.pages.clone()).collect();
-        for pages in views {
-            // A peer that has gone has nothing new.
-            let _ = shadow.fetch_far(pages.start * page(), pages.len() * page());
-        }
-    }
-}
-
-/// The thread looks for what near peers have stored only in each such turn, unless it found something the last time: it compares all memory then.
-const SELDOM: u32 = 16;
-
-/// The thread: what the program stores leaves although it never flushes, and what near peers store is shown. Ends with the last shadow.
-fn look_again() {
-    let (mut turn, mut last, mut nap) = (0, 0, NAP);
-    loop {
-        turn += 1;
-        std::thread::sleep(nap);
-        let begin = Instant::now();
-        let mut shadows = SHADOWS.lock();
-        shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        if shadows.0.is_empty() {
-            shadows.1 = false;
-            return;
-        }
-        let living: Vec<_> = shadows.0.iter().filter_map(Weak::upgrade).collect();
-        drop(shadows);
-        // A peer that is stopped does not hold up the stores to others.
-        send_all(
-            living.into_iter().filter(|shadow| shadow.targets.as_ref().is_none_or(|targets| targets.has_room())),
-            Until::Arrived,
-        );
-        if turn - last >= SELDOM && !fetch_near() {
-            last = turn;
-        }
-        // Where the kernel does not tell what was stored to, large maps take long to compare: half a core at most.
-        nap = NAP.max(begin.elapsed());
     }
 }

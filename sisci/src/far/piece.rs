@@ -18,6 +18,14 @@ pub fn piece(new: u64) -> (usize, usize) {
     (low / size * size, size)
 }
 
+/// All bits of the bytes of a word that are not 0.
+pub fn differing(new: u64) -> u64 {
+    // The highest bit of each byte: set if the byte has any bit.
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let high = (((new & LOW) + LOW) | new) & !LOW;
+    (high >> 7) * 0xff
+}
+
 /// Stores `bytes` at `place`, in the largest aligned pieces.
 ///
 /// # Safety
@@ -65,6 +73,12 @@ mod tests {
         assert_eq!(piece(0x0001_0000_0100_0000), (0, 8));
         assert_eq!(piece(0xffff_0000_0000), (4, 2));
         assert_eq!(piece(u64::MAX), (0, 8));
+    }
+
+    #[test]
+    fn whole_bytes_differ() {
+        assert_eq!([0, 1, 0x8000, 0x7f00_0000_0000_0100].map(differing), [0, 0xff, 0xff00, 0xff00_0000_0000_ff00]);
+        assert_eq!(differing(u64::MAX), u64::MAX);
     }
 
     #[test]

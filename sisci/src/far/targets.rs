@@ -1,6 +1,7 @@
 //! Where the stores to a far segment go when it is on other hosts: to its owner; of a group to one member of each host, and to this host's memory.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
+use std::collections::VecDeque;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::hosts::Place;
 use crate::memory::{Mapping, room, zeros};
 use crate::net::say::{MOST, PIECES, Say};
-use crate::net::{Line, order};
+use crate::net::{Changed, Line, give_way, news, order};
 
 /// How long a check or barrier waits for a peer that may be stopped, before it says that it does not know.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -58,6 +59,16 @@ fn in_frames(words: impl Iterator<Item = Word>, mut leave: impl FnMut(Say, &[u8]
     }
 }
 
+/// A frame of stores, and its body.
+pub type Frame = (Say, Vec<u8>);
+
+/// These words in frames.
+pub fn frames(words: &[Word]) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    in_frames(words.iter().copied(), |say, body| frames.push((say, body.to_vec())));
+    frames
+}
+
 impl Targets {
     /// One owner.
     pub fn owner(line: Arc<Line>) -> Targets {
@@ -76,20 +87,17 @@ impl Targets {
     }
 
     /// The words that this process has stored until now; `twin` has their values.
-    fn all_mine(&self, twin: &[u64]) -> Vec<Word> {
+    pub fn all_mine(&self, twin: &[u64]) -> Vec<Word> {
         let Some(mine) = &self.mine else { return Vec::new() };
         let mine = mine.lock();
         let marks = mine.iter().zip(twin).enumerate().filter(|(_, (marks, _))| **marks != 0);
         marks.map(|(at, (&marks, &value))| (at, value, marked(marks))).collect()
     }
 
-    /// A connection more, unless its host is reached already: it is brought what was stored until now.
-    pub fn add_line(&self, line: &Arc<Line>, twin: &[u64]) {
-        if self.reaches(line.place()) {
-            return;
-        }
+    /// A connection more, to a host that is not reached: it is brought what was stored until now, which is `words`.
+    pub fn add_line(&self, line: &Arc<Line>, words: Vec<Word>) {
         order(std::slice::from_ref(line));
-        in_frames(self.all_mine(twin).into_iter(), |say, body| {
+        in_frames(words.into_iter(), |say, body| {
             let _ = line.send(&say, body, None);
         });
         let mut lines = self.lines.write();
@@ -123,14 +131,17 @@ impl Targets {
         self.lines.read().iter().all(|line| line.has_room())
     }
 
-    /// Sends words that the program has stored. Targets that have ended are passed over: the service tells of them.
-    pub fn words(&self, words: &[Word]) {
+    /// Sends words that the program has stored, in these frames, the number of each of which `numbered` gets. Targets that have ended are passed over:
+    /// the service tells of them.
+    pub fn words(&self, words: &[Word], frames: &[Frame], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
             words.iter().for_each(|&(word, _, new)| mine[word] |= marks(new));
         }
         words.iter().for_each(|&word| self.store_near(word));
-        in_frames(words.iter().copied(), |say, body| self.send(&say, body));
+        // Once, not before each frame: all that is watched is compared.
+        news::tell();
+        frames.iter().for_each(|(say, body)| self.send(say, body, &numbered));
     }
 
     /// Sends a copy.
@@ -138,15 +149,16 @@ impl Targets {
     /// # Safety
     /// `from` has `size` bytes; the segment has them at `at`.
     pub unsafe fn copy(&self, at: usize, from: *const u8, size: usize) {
+        news::tell();
         for done in (0..size).step_by(MOST) {
             let part = MOST.min(size - done);
             // SAFETY: the caller's. Other threads of the program may write there meanwhile, as with any copy.
-            self.bytes(at + done, unsafe { std::slice::from_raw_parts(from.wrapping_add(done), part) });
+            self.bytes(at + done, unsafe { std::slice::from_raw_parts(from.wrapping_add(done), part) }, |_| ());
         }
     }
 
-    /// Sends a copy of at most `MOST` bytes.
-    pub fn bytes(&self, at: usize, bytes: &[u8]) {
+    /// Sends a copy of at most `MOST` bytes, whose number `numbered` gets; who does that has told the news of this process.
+    pub fn bytes(&self, at: usize, bytes: &[u8], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
             (at..at + bytes.len()).for_each(|byte| mine[byte / WORD] |= 1 << (byte % WORD));
@@ -155,22 +167,59 @@ impl Targets {
             // SAFETY: the range was checked when the copy was made.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), near.base.wrapping_add(at), bytes.len()) };
         }
-        self.send(&Say::Copy(at as u64), bytes);
+        self.send(&Say::Copy(at as u64), bytes, &numbered);
     }
 
-    fn send(&self, say: &Say, body: &[u8]) {
+    fn send(&self, say: &Say, body: &[u8], numbered: &impl Fn(u64)) {
         let lines = self.lines();
-        order(&lines);
+        give_way(&lines);
         for line in lines {
-            let _ = line.send(say, body, None);
+            let _ = line.send_numbered(say, body, None, numbered);
         }
     }
 
-    /// Reads what is there.
+    /// Whether news may come: not of a group, nor behind the end.
+    pub fn has_news(&self) -> bool {
+        self.mine.is_none() && self.lines.read().first().is_some_and(|line| line.end().is_none())
+    }
+
+    /// `listener` shows news from now on, if any come. False if another one does.
+    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) -> bool {
+        let lines = self.lines.read();
+        self.mine.is_some() || lines.first().is_none_or(|line| line.listen(listener))
+    }
+
+    /// The owner's news that were not taken yet.
+    pub fn news(&self) -> VecDeque<Changed> {
+        self.lines.read().first().map(|line| line.news()).unwrap_or_default()
+    }
+
+    /// The owner has said what no owner says.
+    pub fn has_erred(&self) {
+        self.lines.read().iter().for_each(|line| line.has_erred());
+    }
+
+    /// Reads what is there, not to be shown by maps.
+    ///
+    /// # Safety
+    /// As `fetch`.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+        // SAFETY: the caller's.
+        unsafe { self.read_at(at, to, size, None) }
+    }
+
+    /// Reads what is there, and how many news there were before each `MOST` bytes.
     ///
     /// # Safety
     /// `to` has `size` bytes; the segment has them at `at`.
-    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
+    pub unsafe fn fetch(&self, at: usize, to: *mut u8, size: usize, before: &mut Vec<u64>) -> Result {
+        // SAFETY: the caller's.
+        unsafe { self.read_at(at, to, size, Some(before)) }
+    }
+
+    /// # Safety
+    /// As `fetch`.
+    unsafe fn read_at(&self, at: usize, to: *mut u8, size: usize, mut before: Option<&mut Vec<u64>>) -> Result {
         if let Some(near) = self.near.get() {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(near.base.wrapping_add(at), to, size) };
@@ -179,7 +228,7 @@ impl Targets {
         // Of a group any host has it: members that have ended, or end meanwhile, are passed over.
         let mut living = self.lines().into_iter().filter(|line| line.end().is_none());
         // SAFETY: the caller's.
-        let is_read = living.any(|line| unsafe { line.read(at, to, size) }.is_ok());
+        let is_read = living.any(|line| unsafe { line.read(at, to, size, before.as_deref_mut()) }.is_ok());
         if is_read { Ok(()) } else { Err(Error::TransferFailed) }
     }
 
@@ -247,7 +296,10 @@ mod tests {
             let (mut inbox, mut answer) = (Inbox::default(), Vec::new());
             let count = recv(&owner, inbox.room(), RecvFlags::empty()).unwrap().0;
             inbox.came(count);
-            assert_eq!(inbox.next::<Say>().unwrap().map(|(say, _)| say), Some(Say::Read { at: 0, size: 1 }));
+            assert_eq!(
+                inbox.next::<Say>().unwrap().map(|(say, _)| say),
+                Some(Say::Read { at: 0, size: 1, is_shown: false })
+            );
             frame(&Said::Bytes, &[7], &mut answer).unwrap();
             assert_eq!(send(&owner, &answer, SendFlags::NOSIGNAL), Ok(answer.len()));
         });

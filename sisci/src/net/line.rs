@@ -3,7 +3,8 @@
 //! Threads of the program write to it and wait for what comes back; who waits reads for all. The service looks at it when nobody does, so that an end is
 //! noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, this waits until
 //! what went out on others has arrived, for three seconds at most ([`order`]).
-#![allow(unsafe_code)] // What is read goes to memory of the program's.
+
+mod back;
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,12 +17,15 @@ use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::proof;
-use super::say::{Inbox, MOST, Said, Say, frame};
+use super::say::{Inbox, Say, frame};
+use super::{news, proof};
 use crate::calm;
 use crate::error::{Error, Result};
 use crate::hosts::Place;
 use crate::name::{Deadline, What, rest, wait_readable};
+use back::Heard;
+pub(super) use back::named;
+pub use back::{Changed, hear};
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +54,6 @@ const ORDER: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_millis(1);
 /// How long a connection that is closed may take until the owner knows it.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// Bodies that are asked for before the first has come.
-const AHEAD: usize = 8;
-
 /// What a connection goes to: a node, and the kind and number of a name of it.
 pub type Aim = (u32, What, u32);
 
@@ -71,6 +72,11 @@ pub struct Line {
     answered: AtomicU64,
     /// Something was sent after the last question.
     has_sent: AtomicBool,
+    /// Frames of stores and copies that were sent.
+    frames: AtomicU64,
+    /// Which news of other connections were said here: the stamp of `news::since`.
+    said: AtomicU64,
+    heard: Heard,
     /// The other side did not answer in time: nothing waits for it until it answers.
     is_slow: AtomicBool,
     end: OnceLock<End>,
@@ -86,11 +92,18 @@ struct Sent {
 
 static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
 
-/// Before something is sent on these connections: waits until what was sent on all others has arrived, as long as their peers answer.
+/// Before something is sent on these connections: this process's news are told, and [`give_way`].
+pub fn order(lines: &[Arc<Line>]) {
+    news::tell();
+    give_way(lines);
+}
+
+/// Before something is sent on these connections, whose sender has told the news of this process: waits until what was sent on all others has arrived, as
+/// long as their peers answer.
 ///
 /// Nothing is locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays listed. One that did not
 /// answer in time does not, so that later sends do not wait for it again.
-pub fn order(lines: &[Arc<Line>]) {
+pub fn give_way(lines: &[Arc<Line>]) {
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
     let others: Vec<(Weak<Line>, u64)> =
         SENT.lock().lines.iter().filter(|(known, _)| !is_one(known)).cloned().collect();
@@ -121,6 +134,9 @@ impl Line {
             asked: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             has_sent: AtomicBool::new(false),
+            frames: AtomicU64::new(0),
+            said: AtomicU64::new(0),
+            heard: Heard::default(),
             is_slow: AtomicBool::new(false),
             end: OnceLock::new(),
             teller: OnceLock::new(),
@@ -172,10 +188,38 @@ impl Line {
 
     /// Sends a frame; who does that has made `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
     pub fn send(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
+        self.send_numbered(say, body, until, |_| ())
+    }
+
+    /// The same. Of a frame of stores or copies `numbered` gets the number before it leaves, so before the owner can say that it has come.
+    pub fn send_numbered(
+        self: &Arc<Self>,
+        say: &Say,
+        body: &[u8],
+        until: Deadline,
+        numbered: impl FnOnce(u64),
+    ) -> Result {
         let mut out = lock_until(&self.out, until).ok_or(Error::EwouldBlock)?;
         out.clear();
+        // Ordering: these two words change under the lock alone.
+        let known = news::since(self.said.load(Ordering::Relaxed));
+        if let Some((_, connections)) = known.as_ref().filter(|(_, connections)| !connections.is_empty()) {
+            frame(&Say::After(connections.clone()), &[], &mut out)?;
+        }
         frame(say, body, &mut out)?;
+        // Ordering: the number changes under the lock alone.
+        let number = self.frames.load(Ordering::Relaxed) + 1;
+        let is_counted = matches!(say, Say::Stores(_) | Say::Copy(_));
+        if is_counted {
+            numbered(number);
+        }
         calm::with_lock(|| self.write(&out, until))?;
+        if let Some((stamp, _)) = known {
+            self.said.store(stamp, Ordering::Relaxed);
+        }
+        if is_counted {
+            self.frames.store(number, Ordering::Relaxed);
+        }
         // Ordering: under the lock, against `settle`, which looks at it under the lock as well.
         self.has_sent.store(true, Ordering::Relaxed);
         drop(out);
@@ -281,119 +325,9 @@ impl Line {
             if is_answered() {
                 return true;
             }
-            let Some(mut back) = lock_until(&self.back, until) else { return is_answered() };
-            if !is_answered() && (wait_readable(&self.socket, until).is_err() || self.receive(&mut back).is_err()) {
+            if !self.wait_back(until, is_answered) {
                 return is_answered();
             }
-        }
-    }
-
-    /// Takes the bytes that are there, without waiting.
-    fn take(&self, back: &mut Inbox) -> Result {
-        match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
-            Ok((0, _)) => return Err(self.ended(None)),
-            Ok((count, _)) => back.came(count),
-            Err(Errno::AGAIN) => {}
-            Err(errno) => return Err(self.ended(Some(errno))),
-        }
-        Ok(())
-    }
-
-    /// Takes what is there, without waiting.
-    fn receive(&self, back: &mut Inbox) -> Result {
-        self.take(back)?;
-        // Nobody has asked for bytes.
-        if self.next(back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
-    }
-
-    /// Takes frames up to the next body; nothing if there is none yet.
-    fn next(&self, back: &mut Inbox) -> Result<Option<std::ops::Range<usize>>> {
-        loop {
-            match back.next::<Said>() {
-                Ok(None) => return Ok(None),
-                Ok(Some((Said::Bytes, body))) => return Ok(Some(body)),
-                Ok(Some((Said::Done(number), _))) => {
-                    self.is_slow.store(false, Ordering::Relaxed);
-                    // Ordering: Release, so that who sees it may say that all has arrived.
-                    self.answered.fetch_max(number, Ordering::Release);
-                }
-                Ok(Some((Said::Leave, _))) => {
-                    if let Some(teller) = self.teller.get() {
-                        teller(News::Leave);
-                    }
-                }
-                Err(_) => return Err(self.ended(Some(Errno::PROTO))),
-            }
-        }
-    }
-
-    /// Reads `size` bytes of the other side's memory, from `at` on.
-    ///
-    /// # Safety
-    /// `to` has `size` bytes.
-    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize) -> Result {
-        // SAFETY: the caller's.
-        calm::with_lock(|| unsafe { self.read_locked(at, to, size) })
-    }
-
-    /// # Safety
-    /// As `read`.
-    unsafe fn read_locked(&self, at: usize, to: *mut u8, size: usize) -> Result {
-        let mut back = lock_until(&self.back, None).ok_or(Error::TransferFailed)?;
-        let (mut asked, mut got) = (0, 0);
-        // A question of which a part has gone out: the lock is kept, so that frames stay whole.
-        let mut begun: Option<(MutexGuard<'_, Vec<u8>>, usize)> = None;
-        while got < size {
-            while asked < size && asked < got + AHEAD * MOST {
-                let part = MOST.min(size - asked);
-                // Only if no answer is to come may this wait. Else the other side may be unable to say more until this thread has taken what it said;
-                // until then it takes nothing, and neither this question nor the frame of who has the lock would go out.
-                let may_wait = asked == got;
-                let (out, done) = match begun.take() {
-                    Some(begun) => begun,
-                    None => {
-                        let out = if may_wait { lock_until(&self.out, None) } else { self.out.try_lock() };
-                        let Some(mut out) = out else { break };
-                        out.clear();
-                        frame(&Say::Read { at: (at + asked) as u64, size: part as u32 }, &[], &mut out)?;
-                        (out, 0)
-                    }
-                };
-                if may_wait {
-                    self.write(&out[done..], None)?;
-                } else {
-                    let done = done + self.put(&out[done..])?;
-                    if done < out.len() {
-                        begun = Some((out, done)).filter(|_| done > 0);
-                        break;
-                    }
-                }
-                asked += part;
-            }
-            if let Some(body) = self.next(&mut back)? {
-                let body = back.body(body);
-                if body.len() != MOST.min(size - got) {
-                    return Err(self.ended(Some(Errno::PROTO)));
-                }
-                // SAFETY: the caller's room has what is left of `size`.
-                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), to.wrapping_add(got), body.len()) };
-                got += body.len();
-                continue;
-            }
-            if wait_readable(&self.socket, Some(Instant::now() + self.timeout)).is_err() {
-                return Err(self.ended(Some(Errno::TIMEDOUT)));
-            }
-            self.take(&mut back)?;
-        }
-        Ok(())
-    }
-
-    /// Looks what has come, unless somebody waits for it and does so.
-    pub fn look(&self) {
-        match self.back.try_lock() {
-            // What ended it has been told, or is being told.
-            Some(mut back) => drop(self.receive(&mut back)),
-            None => std::thread::yield_now(),
         }
     }
 
@@ -453,6 +387,19 @@ pub fn with_owner() -> (Arc<Line>, std::os::unix::net::UnixStream) {
     let (socket, owner) = std::os::unix::net::UnixStream::pair().unwrap();
     let place = Place { host: "owner".to_owned(), port: 1 };
     (Arc::new(Line::new(socket.into(), place, (4, What::Segment, 1), Duration::from_secs(20))), owner)
+}
+
+#[cfg(test)]
+impl Line {
+    /// It has this number.
+    pub fn name(self: &Arc<Self>, number: u64) {
+        named(number, self);
+    }
+
+    /// Whether a thread reads just now.
+    pub fn is_read(&self) -> bool {
+        self.back.is_locked()
+    }
 }
 
 #[cfg(test)]

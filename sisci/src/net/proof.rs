@@ -23,7 +23,7 @@ use crate::hosts::Secret;
 use crate::name::{Deadline, rest, wait_readable};
 
 /// The protocol and its version. It is sent in this processor's order of bytes, since the bytes of programs go as they are: hosts of different orders refuse each other.
-const MAGIC: u64 = u64::from_le_bytes(*b"SISCINT1");
+const MAGIC: u64 = u64::from_le_bytes(*b"SISCINT2");
 /// Bytes of a random number, and of a proof.
 const BYTES: usize = 32;
 /// Which side a proof is of.

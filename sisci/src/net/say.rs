@@ -60,6 +60,8 @@ pub struct Answer {
     pub size: u64,
     /// Nodes that were asked for.
     pub nodes: Vec<u32>,
+    /// Of a connection to a segment: a number that no other one has.
+    pub connection: u64,
 }
 
 /// What a caller says to the owner.
@@ -75,6 +77,8 @@ pub enum Say {
         at: u64,
         /// How many.
         size: u32,
+        /// The caller's maps will show them.
+        is_shown: bool,
     },
     /// Say `Done` with this number when all before it is done.
     Ask(u64),
@@ -82,6 +86,8 @@ pub enum Say {
     Trigger,
     /// Trigger it with the body.
     Data,
+    /// Connections, and how many news of each come before what follows (`net::news`).
+    After(Vec<(u64, u64)>),
 }
 
 /// What an owner says to a caller.
@@ -93,6 +99,13 @@ pub enum Said {
     Bytes,
     /// The owner asks to leave.
     Leave,
+    /// Others have stored these pieces, which stand in the body, whole words: so it was when `after` frames of stores and copies had come.
+    News {
+        /// So many.
+        after: u64,
+        /// Places and sizes.
+        pieces: Vec<(u64, u32)>,
+    },
 }
 
 /// Adds a frame to `out`.
@@ -181,10 +194,11 @@ mod tests {
         let all = [
             (Say::Stores(vec![(8, 4), (1 << 40, 2)]), vec![1, 2, 3, 4, 5, 6]),
             (Say::Copy(3), vec![7; MOST]),
-            (Say::Read { at: 5, size: 9 }, vec![]),
+            (Say::Read { at: 5, size: 9, is_shown: true }, vec![]),
             (Say::Ask(u64::MAX), vec![]),
             (Say::Trigger, vec![]),
             (Say::Data, vec![]),
+            (Say::After(vec![(u64::MAX, 1), (3, 2)]), vec![]),
         ];
         all.iter().for_each(|(say, body)| frame(say, body, &mut sent).unwrap());
         for step in [1, 7, 4096, MOST + 5, sent.len()] {

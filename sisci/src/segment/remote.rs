@@ -40,6 +40,8 @@ pub struct RemoteSegment {
     pub body: Body,
     /// What the program maps instead of it in timing mode, or if it is on another host.
     shadow: OnceLock<Arc<Shadow>>,
+    /// Held by who makes it: a second one would take the owner's news, and be dropped.
+    making: Mutex<()>,
     /// Where it is, if that is another host.
     targets: OnceLock<Arc<Targets>>,
     ends: Mutex<Ends>,
@@ -212,6 +214,10 @@ impl RemoteSegment {
 
     /// What the program maps instead of the memory in timing mode, and of another host; made at the first map.
     pub fn shadow(&self) -> Result<Option<&Arc<Shadow>>> {
+        if let Some(shadow) = self.shadow.get() {
+            return Ok(Some(shadow));
+        }
+        let _making = self.making.lock();
         if let Some(shadow) = self.shadow.get() {
             return Ok(Some(shadow));
         }
@@ -394,6 +400,7 @@ pub fn connect(descriptor: Handle, wanted: Wanted) -> Result<Handle> {
         adapter: wanted.adapter,
         body: Body::default(),
         shadow: OnceLock::new(),
+        making: Mutex::default(),
         targets: OnceLock::new(),
         ends: Mutex::default(),
         events: Events::new(wanted.callback),
@@ -451,31 +458,4 @@ pub fn disconnect(handle: Handle) -> Result {
 }
 
 #[cfg(test)]
-mod tests {
-    use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
-
-    use super::*;
-    use crate::name::wait_readable;
-
-    #[test]
-    fn a_segment_that_was_not_connected_wholly_leaves_no_connection() {
-        let segment = Arc::new(RemoteSegment {
-            owned: Owned::alone(Kind::RemoteSegment),
-            place: 0,
-            id: 1,
-            node: 8,
-            adapter: 0,
-            body: Body::default(),
-            shadow: OnceLock::new(),
-            targets: OnceLock::new(),
-            ends: Mutex::default(),
-            events: Events::new(None),
-        });
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (own, owner) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
-        segment.add(Way::Near(own), 8).unwrap();
-        drop(segment);
-        wait_readable(&owner, deadline(5000)).unwrap();
-        assert_eq!(recv(&owner, &mut [0; 8], RecvFlags::empty()).map(|(count, _)| count), Ok(0));
-    }
-}
+mod tests;

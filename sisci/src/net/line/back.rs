@@ -1,0 +1,331 @@
+//! What comes back on a connection: answers, bytes that were read, and news.
+#![allow(unsafe_code)] // What is read goes to memory of the program's.
+
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::PollFlags;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, recv};
+
+use super::super::news;
+use super::super::say::{Inbox, MOST, Said, Say, frame};
+use super::{Line, News, ORDER, lock_until};
+use crate::calm;
+use crate::error::{Error, Result};
+use crate::name::{Deadline, wait_for, wait_readable};
+
+/// Bodies that are asked for before the first has come.
+const AHEAD: usize = 8;
+/// How long a thread sleeps for the lock of who reads, until it looks whether that one has read what it waits for.
+const SLICE: Duration = Duration::from_millis(1);
+/// How long news are waited for that others claim to have heard of: as long as `ORDER`. Tests see that nobody waits for ever.
+const CLAIMED: Duration = if cfg!(test) { Duration::from_secs(60) } else { ORDER };
+
+/// One piece of news: what others have stored at the owner.
+pub struct Changed {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// So many frames of stores and copies had come there before.
+    pub after: u64,
+    /// Places and sizes.
+    pub pieces: Vec<(u64, u32)>,
+    /// The pieces, one behind the other.
+    pub bytes: Vec<u8>,
+}
+
+/// Who shows news. The lock for reading may be held: this takes none of the connection that anybody has who waits for it.
+pub type Listener = Box<dyn Fn() + Send + Sync>;
+
+/// The news of a connection.
+#[derive(Default)]
+pub(super) struct Heard {
+    count: AtomicU64,
+    /// Those that nobody has taken yet.
+    news: Mutex<VecDeque<Changed>>,
+    listener: OnceLock<Listener>,
+}
+
+impl Heard {
+    /// How many have come.
+    pub(super) fn count(&self) -> u64 {
+        // Ordering: Acquire meets the Release of `put`: who sees the number finds the news.
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// One has come. The lock for reading is held.
+    fn put(&self, after: u64, pieces: Vec<(u64, u32)>, bytes: &[u8]) {
+        let number = self.count.load(Ordering::Relaxed) + 1;
+        if self.listener.get().is_some() {
+            self.news.lock().push_back(Changed { number, after, pieces, bytes: bytes.to_vec() });
+        }
+        self.count.store(number, Ordering::Release);
+    }
+
+    /// What has come is shown. The lock for reading is not held.
+    fn pass_on(&self) {
+        if let Some(listener) = self.listener.get()
+            && !self.news.lock().is_empty()
+        {
+            listener();
+        }
+    }
+}
+
+/// The connections of this process to segments, by the numbers that their owners gave them.
+static LINES: Mutex<Vec<(u64, Weak<Line>)>> = Mutex::new(Vec::new());
+
+/// This one has that number.
+pub(in super::super) fn named(number: u64, line: &Arc<Line>) {
+    if number == 0 {
+        return; // that of an interrupt has none
+    }
+    let mut lines = LINES.lock();
+    lines.retain(|(_, line)| line.strong_count() > 0);
+    lines.push((number, Arc::downgrade(line)));
+}
+
+/// So many news of these connections come before what follows: those that come to this process are heard and shown, and all are said with what it sends.
+/// Of connections of this process that is what has come, and what it has told as an owner, whatever a peer claims.
+///
+/// All of it is on its way, or has come: who said so had told it before. So this waits for the network, and for threads of this process that read, none of
+/// which waits for anything else meanwhile. What is claimed and never told is waited for as long as `CLAIMED`.
+pub fn hear(news: &[(u64, u64)]) {
+    let until = Instant::now() + CLAIMED;
+    for &(connection, count) in news {
+        let lines = LINES.lock();
+        let line = lines.iter().find(|(number, _)| *number == connection).and_then(|(_, line)| line.upgrade());
+        drop(lines);
+        if let Some(line) = line {
+            news::note(connection, line.hear(count, until));
+        } else if !news::is_own(connection) {
+            news::note(connection, count);
+        }
+    }
+}
+
+/// The questions of who reads, some of them ahead of the answers.
+///
+/// Who reads has the lock for that. So while it waits for anything, it takes what comes: the owner may be unable to go on before somebody does.
+struct Questions<'a> {
+    line: &'a Line,
+    at: usize,
+    size: usize,
+    is_shown: bool,
+    /// So much was asked for.
+    asked: usize,
+    /// A question that has not gone out wholly, and how much of it has. The lock is kept, so that frames stay whole.
+    begun: Option<(MutexGuard<'a, Vec<u8>>, usize)>,
+}
+
+impl<'a> Questions<'a> {
+    fn new(line: &'a Line, at: usize, size: usize, is_shown: bool) -> Questions<'a> {
+        Questions { line, at, size, is_shown, asked: 0, begun: None }
+    }
+
+    /// Asks for what comes next, as far as it can go out at once; `got` has come. Whether the time begins anew: a question has gone out behind all
+    /// answers, or another thread is sending, which keeps the time itself.
+    fn ask(&mut self, got: usize) -> Result<bool> {
+        let was_idle = self.asked == got;
+        while self.asked < self.size && self.asked < got + AHEAD * MOST {
+            let part = MOST.min(self.size - self.asked);
+            let (out, done) = match self.begun.take() {
+                Some(begun) => begun,
+                None => {
+                    let Some(mut out) = self.turn(got) else { return Ok(self.asked == got) };
+                    out.clear();
+                    let (at, size, is_shown) = ((self.at + self.asked) as u64, part as u32, self.is_shown);
+                    frame(&Say::Read { at, size, is_shown }, &[], &mut out)?;
+                    (out, 0)
+                }
+            };
+            let done = done + self.line.put(&out[done..])?;
+            if done < out.len() {
+                self.begun = Some((out, done));
+                break;
+            }
+            self.asked += part;
+        }
+        Ok(was_idle && self.asked > got)
+    }
+
+    /// The right to send. Nobody waits for it who has something else to wait for.
+    fn turn(&self, got: usize) -> Option<MutexGuard<'a, Vec<u8>>> {
+        if self.asked > got {
+            return self.line.out.try_lock();
+        }
+        lock_until(&self.line.out, Some(Instant::now() + SLICE))
+    }
+
+    /// Waits until something has come, or what has begun to go out can go on.
+    fn wait(&self, got: usize, until: Instant) -> Result {
+        let (flags, until) = match self.begun {
+            Some(_) => (PollFlags::IN | PollFlags::OUT, until),
+            None if self.asked > got => (PollFlags::IN, until),
+            // Another thread is sending, which this one has waited for.
+            None => return Ok(()),
+        };
+        wait_for(&self.line.socket, flags, Some(until))
+    }
+}
+
+impl Line {
+    /// Waits until so many news have come and are shown, or the connection or the time ends. How many have come.
+    fn hear(&self, count: u64, until: Instant) -> u64 {
+        let is_there = || self.heard.count() >= count;
+        while !is_there() && self.end().is_none() && Instant::now() < until {
+            // In between others may read.
+            self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
+        }
+        let count = self.heard.count();
+        // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
+        if let Some(listener) = self.heard.listener.get() {
+            listener();
+        }
+        count
+    }
+
+    /// Takes the bytes that are there, without waiting.
+    fn take(&self, back: &mut Inbox) -> Result {
+        match retry_on_intr(|| recv(&self.socket, back.room(), RecvFlags::DONTWAIT)) {
+            Ok((0, _)) => return Err(self.ended(None)),
+            Ok((count, _)) => back.came(count),
+            Err(Errno::AGAIN) => {}
+            Err(errno) => return Err(self.ended(Some(errno))),
+        }
+        Ok(())
+    }
+
+    /// Takes what is there, without waiting.
+    fn receive(&self, back: &mut Inbox) -> Result {
+        self.take(back)?;
+        // Nobody has asked for bytes.
+        if self.next(back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
+    }
+
+    /// Takes frames up to the next body; nothing if there is none yet.
+    fn next(&self, back: &mut Inbox) -> Result<Option<std::ops::Range<usize>>> {
+        loop {
+            match back.next::<Said>() {
+                Ok(None) => return Ok(None),
+                Ok(Some((Said::Bytes, body))) => return Ok(Some(body)),
+                Ok(Some((Said::Done(number), _))) => {
+                    self.is_slow.store(false, Ordering::Relaxed);
+                    // Ordering: Release, so that who sees it may say that all has arrived.
+                    self.answered.fetch_max(number, Ordering::Release);
+                }
+                Ok(Some((Said::Leave, _))) => {
+                    if let Some(teller) = self.teller.get() {
+                        teller(News::Leave);
+                    }
+                }
+                // Each piece has a word at least.
+                Ok(Some((Said::News { pieces, .. }, body))) if pieces.len() > body.len() / 8 => {
+                    return Err(self.ended(Some(Errno::PROTO)));
+                }
+                Ok(Some((Said::News { after, pieces }, body))) => {
+                    self.heard.put(after, pieces, back.body(body));
+                }
+                Err(_) => return Err(self.ended(Some(Errno::PROTO))),
+            }
+        }
+    }
+
+    /// Reads `size` bytes of the other side's memory, from `at` on. `before`: maps will show them; it gets how many news there were before each `MOST`
+    /// bytes.
+    ///
+    /// # Safety
+    /// `to` has `size` bytes.
+    pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize, before: Option<&mut Vec<u64>>) -> Result {
+        // SAFETY: the caller's.
+        let read = calm::with_lock(|| unsafe { self.read_locked(at, to, size, before) });
+        self.heard.pass_on();
+        read
+    }
+
+    /// # Safety
+    /// As `read`.
+    unsafe fn read_locked(&self, at: usize, to: *mut u8, size: usize, mut before: Option<&mut Vec<u64>>) -> Result {
+        let mut back = lock_until(&self.back, None).ok_or(Error::TransferFailed)?;
+        let (mut questions, mut got) = (Questions::new(self, at, size, before.is_some()), 0);
+        // Of all that comes, news as well, only bytes that were asked for give the owner more time.
+        let mut until = Instant::now() + self.timeout;
+        while got < size {
+            if questions.ask(got)? {
+                until = Instant::now() + self.timeout;
+            }
+            if let Some(body) = self.next(&mut back)? {
+                let body = back.body(body);
+                if body.len() != MOST.min(size - got) {
+                    return Err(self.ended(Some(Errno::PROTO)));
+                }
+                // SAFETY: the caller's room has what is left of `size`.
+                unsafe { ptr::copy_nonoverlapping(body.as_ptr(), to.wrapping_add(got), body.len()) };
+                got += body.len();
+                until = Instant::now() + self.timeout;
+                if let Some(before) = &mut before {
+                    before.push(self.heard.count());
+                }
+                continue;
+            }
+            // However many come before the bytes, no more are kept than were received at once.
+            self.heard.pass_on();
+            if until <= Instant::now() || questions.wait(got, until).is_err() {
+                return Err(self.ended(Some(Errno::TIMEDOUT)));
+            }
+            self.take(&mut back)?;
+        }
+        Ok(())
+    }
+
+    /// Looks what has come, unless somebody waits for it and does so.
+    pub fn look(&self) {
+        match self.back.try_lock() {
+            // What ended it has been told, or is being told.
+            Some(mut back) => drop(self.receive(&mut back)),
+            None => std::thread::yield_now(),
+        }
+        self.heard.pass_on();
+    }
+
+    /// Takes what comes next, unless what is waited for is there: false if nothing comes by then, or never again.
+    pub(super) fn wait_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> bool {
+        let Some(mut back) = self.lock_back(until, &is_there) else { return is_there() };
+        let has_come = is_there() || wait_readable(&self.socket, until).is_ok() && self.receive(&mut back).is_ok();
+        drop(back);
+        self.heard.pass_on();
+        has_come
+    }
+
+    /// Locks what comes back, unless what is waited for is there by then. Who has the lock may be the one that takes it, and then go on waiting for
+    /// something else, which may come only when this thread goes on.
+    fn lock_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> Option<MutexGuard<'_, Inbox>> {
+        loop {
+            let slice = Instant::now() + SLICE;
+            let back = lock_until(&self.back, Some(until.map_or(slice, |until| until.min(slice))));
+            let is_over = || is_there() || self.end().is_some() || until.is_some_and(|until| until <= Instant::now());
+            if back.is_some() || is_over() {
+                return back;
+            }
+        }
+    }
+
+    /// Who shows news is `listener` from now on. False if somebody does already.
+    pub fn listen(&self, listener: Listener) -> bool {
+        self.heard.listener.set(listener).is_ok()
+    }
+
+    /// The other side has said what no owner says.
+    pub fn has_erred(&self) {
+        self.ended(Some(Errno::PROTO));
+    }
+
+    /// The news that nobody has taken yet.
+    pub fn news(&self) -> VecDeque<Changed> {
+        std::mem::take(&mut self.heard.news.lock())
+    }
+}

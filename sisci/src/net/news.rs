@@ -1,0 +1,155 @@
+//! News: what has changed in a segment where a caller on another host stores as well. Its owner tells the caller, whose maps then show it, and a store
+//! of what was there before is seen as one.
+//!
+//! News come before all that follows from them. Before a process sends something it tells its news ([`tell`]), and then says of how many it knows
+//! ([`since`]); who gets that hears as many first, and passes the numbers on with what it sends itself. So nothing that callers say to owners overtakes
+//! news, also by way of a third process.
+//!
+//! What carries no numbers may overtake them: what processes of one host tell each other (interrupts, memory), and an owner's word that all of a caller's
+//! stores have come, from which that caller may go on. News that a caller takes too slowly are overtaken, too. What follows from those is shown when the
+//! news are there, some milliseconds later.
+
+use std::collections::BTreeMap;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::{Mutex, RwLock};
+
+/// Somebody who has news for a caller.
+pub trait Teller: Send + Sync {
+    /// Tells what has changed.
+    fn tell(&self);
+}
+
+/// Those of this process.
+static TELLERS: RwLock<Vec<Weak<dyn Teller>>> = RwLock::new(Vec::new());
+/// How many, so that a process without any takes no lock.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// `teller` may have news from now on, as long as it lives.
+pub fn add(teller: &Arc<dyn Teller>) {
+    let mut tellers = TELLERS.write();
+    tellers.retain(|known| known.strong_count() > 0);
+    tellers.push(Arc::downgrade(teller));
+    // Ordering: Release; the caller's bytes are stored after this, so who has seen them finds the teller.
+    COUNT.store(tellers.len() as u64, Ordering::Release);
+}
+
+/// Whether this process may have news.
+pub fn is_wanted() -> bool {
+    COUNT.load(Ordering::Acquire) != 0
+}
+
+/// Tells all news of this process.
+pub fn tell() {
+    if !is_wanted() {
+        return;
+    }
+    // Ordering: what made this thread send something was stored after what is to be told.
+    fence(Ordering::Acquire);
+    // Nothing is locked meanwhile: a caller may take its time.
+    let tellers: Vec<_> = TELLERS.read().iter().filter_map(Weak::upgrade).collect();
+    tellers.iter().for_each(|teller| teller.tell());
+}
+
+/// `teller` has gone.
+pub fn remove(teller: &Arc<dyn Teller>) {
+    let mut tellers = TELLERS.write();
+    // It may be telling just now, so it may live on.
+    tellers.retain(|known| known.strong_count() > 0 && !ptr::addr_eq(known.as_ptr(), Arc::as_ptr(teller)));
+    COUNT.store(tellers.len() as u64, Ordering::Release);
+}
+
+/// The first number of this process, and how many it has given.
+static FIRST: OnceLock<u64> = OnceLock::new();
+static GIVEN: AtomicU64 = AtomicU64::new(0);
+
+/// A number for a connection that no other one has, in any process.
+pub fn number() -> u64 {
+    let first = *FIRST.get_or_init(|| getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) << 32));
+    // Ordering: only that no two get the same.
+    first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether this process has given the number, as the owner.
+pub fn is_own(connection: u64) -> bool {
+    // Ordering: who asks has heard of the number by way of others, which were told after it was given.
+    FIRST.get().is_some_and(|first| connection.wrapping_sub(*first) < GIVEN.load(Ordering::Relaxed))
+}
+
+/// Connections whose news are remembered: the last ones. More have no news at the same time, but in a job of very many nodes.
+const MOST: usize = 256;
+
+/// Of which connections this process knows how many news, from which on that was so.
+#[derive(Default)]
+struct Known {
+    stamp: u64,
+    of: BTreeMap<u64, (u64, u64)>,
+}
+
+static KNOWN: Mutex<Known> = Mutex::new(Known { stamp: 0, of: BTreeMap::new() });
+/// Its stamp, so that who has said all takes no lock.
+static STAMP: AtomicU64 = AtomicU64::new(0);
+
+impl Known {
+    fn note(&mut self, connection: u64, count: u64) {
+        if self.of.get(&connection).is_some_and(|&(before, _)| before >= count) {
+            return;
+        }
+        self.stamp += 1;
+        self.of.insert(connection, (count, self.stamp));
+        while self.of.len() > MOST {
+            let oldest = self.of.iter().min_by_key(|(_, (_, stamp))| *stamp).map(|(&connection, _)| connection);
+            oldest.and_then(|oldest| self.of.remove(&oldest));
+        }
+    }
+
+    fn since(&self, seen: u64) -> Vec<(u64, u64)> {
+        let later = self.of.iter().filter(|(_, (_, stamp))| *stamp > seen);
+        later.map(|(&connection, &(count, _))| (connection, count)).collect()
+    }
+}
+
+/// There are `count` news of this connection, in the hands of the kernel at least: who is told so waits for them.
+pub fn note(connection: u64, count: u64) {
+    let mut known = KNOWN.lock();
+    known.note(connection, count);
+    // Ordering: Release; what follows from these news is stored after this, so who has seen it finds the stamp.
+    STAMP.store(known.stamp, Ordering::Release);
+}
+
+/// This connection has ended.
+pub fn forget(connection: u64) {
+    KNOWN.lock().of.remove(&connection);
+}
+
+/// What this process has come to know after the stamp `seen`, and the stamp now; nothing if there is nothing.
+pub fn since(seen: u64) -> Option<(u64, Vec<(u64, u64)>)> {
+    if STAMP.load(Ordering::Acquire) == seen {
+        return None;
+    }
+    let known = KNOWN.lock();
+    Some((known.stamp, known.since(seen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_said_once_and_only_the_last_connections_are_remembered() {
+        let mut known = Known::default();
+        known.note(1, 3);
+        known.note(2, 1);
+        assert_eq!(known.since(0), [(1, 3), (2, 1)]);
+        let seen = known.stamp;
+        known.note(1, 2);
+        assert_eq!((known.stamp, known.since(seen)), (seen, vec![]), "fewer than before are no news");
+        known.note(2, 2);
+        assert_eq!(known.since(seen), [(2, 2)]);
+        (10..10 + MOST as u64).for_each(|connection| known.note(connection, 1));
+        let all = known.since(0);
+        assert_eq!((all.len(), all[0]), (MOST, (10, 1)));
+    }
+}
