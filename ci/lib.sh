@@ -234,7 +234,7 @@ make_timed_stage() {
   [ -e "$from/libgasnet_sci.so" ] || say "building the $profile library for timing mode${build_part:-}: half as long again ..."
   for dir in "${profile/#dev/debug}" ${arch:+"$arch-unknown-linux-gnu/${profile/#dev/debug}"}; do
     [ ! -e "$target/timed/$dir/deps" ] && [ -e "$target/$dir/deps" ] || continue
-    mkdir -p "$target/timed/$dir" && rm -rf "$target/timed/$dir.new" && mkdir "$target/timed/$dir.new" &&
+    mkdir -p "$target/timed/$dir" && rm -rf "$target/timed/$dir"{.new,/build,/.fingerprint} && mkdir "$target/timed/$dir.new" &&
       cp -a --reflink=auto "$target/$dir"/{build,.fingerprint,deps} "$target/timed/$dir.new" &&
       mv "$target/timed/$dir.new"/{build,.fingerprint,deps} "$target/timed/$dir" && rmdir "$target/timed/$dir.new" || die "cannot copy $target/$dir"
   done
