@@ -65,7 +65,7 @@ struct Agent {
 }
 
 /// A caller of a segment, who is told news.
-struct Listener {
+struct CallerNews {
     agent: Arc<Agent>,
     target: Arc<Target>,
     /// It took none the last time, in the time that it had.
@@ -114,15 +114,15 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         shall_leave: AtomicBool::new(false),
     });
     let target = Arc::new(target);
-    let listener: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
-        Arc::new(Listener { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
+    let teller: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
+        Arc::new(CallerNews { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
     });
-    listener.iter().for_each(news::add);
+    teller.iter().for_each(news::add);
     if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
         let _ = agent.run(&target);
         agent.forget();
     }
-    listener.iter().for_each(news::remove);
+    teller.iter().for_each(news::remove);
     news::forget(connection);
 }
 
@@ -177,7 +177,7 @@ impl Agent {
                 let was_on = watch.is_on();
                 watch.store(&pieces, body)?;
                 // A thread tells news that nothing follows from.
-                if watch.is_on() && !was_on { far::run() } else { Ok(()) }
+                if watch.is_on() && !was_on { far::start_thread() } else { Ok(()) }
             }
             (Say::Copy(at), Target::Memory(watch)) => watch.lock().copy(at, body),
             (Say::Read { at, size, is_shown }, Target::Memory(watch)) if size as usize <= MOST => {
@@ -210,7 +210,7 @@ impl Agent {
     }
 }
 
-impl Teller for Listener {
+impl Teller for CallerNews {
     fn tell(&self) {
         let Target::Memory(watch) = &*self.target else { return };
         // Ordering: a hint.
@@ -233,7 +233,7 @@ impl service::Watch for Agent {
             Err(Errno::AGAIN) => {}
             Ok(Some((Packet { verb: Verb::Leave, .. }, _))) => {
                 self.shall_leave.store(true, Ordering::SeqCst);
-                self.pass_on();
+                self.say_leave();
             }
             _ => {
                 self.forget();

@@ -61,7 +61,7 @@ pub struct Watch {
     order: VecDeque<usize>,
     /// Frames of stores and copies that have come, and of how many the caller was told.
     frames: u64,
-    told: u64,
+    frames_told: u64,
 }
 
 /// The lines of a block that a part of it has bytes of, and those of which it has all.
@@ -80,7 +80,7 @@ fn parts(at: usize, size: usize) -> impl Iterator<Item = (usize, Range<usize>)> 
 impl Watch {
     /// Nothing is watched.
     pub fn new(memory: Mapping, connection: u64) -> Watch {
-        Watch { memory, connection, news: 0, blocks: BTreeMap::new(), order: VecDeque::new(), frames: 0, told: 0 }
+        Watch { memory, connection, news: 0, blocks: BTreeMap::new(), order: VecDeque::new(), frames: 0, frames_told: 0 }
     }
 
     /// Whether something is watched.
@@ -96,7 +96,7 @@ impl Watch {
     }
 
     /// One block is watched no longer. Those in use, such as that of a flag, stay for another round.
-    fn make_way(&mut self) {
+    fn evict(&mut self) {
         while let Some(number) = self.order.pop_front() {
             match self.blocks.get_mut(&number) {
                 Some(block) if block.is_in_use => {
@@ -117,7 +117,7 @@ impl Watch {
             let (some, all) = lines(&part);
             if !self.blocks.contains_key(&number) {
                 if self.blocks.len() == BLOCKS {
-                    self.make_way();
+                    self.evict();
                 }
                 self.order.push_back(number);
             }
@@ -130,7 +130,7 @@ impl Watch {
     }
 
     /// The caller knows that these bytes are there.
-    fn known(&mut self, at: usize, mut bytes: &[u8]) {
+    fn note_known(&mut self, at: usize, mut bytes: &[u8]) {
         for (number, part) in parts(at, bytes.len()) {
             let (here, behind) = bytes.split_at(part.len());
             if let Some(block) = self.blocks.get_mut(&number) {
@@ -153,7 +153,7 @@ impl Watch {
             }
             // SAFETY: within the mapping.
             unsafe { far::store(place, bytes) };
-            self.known(at, bytes);
+            self.note_known(at, bytes);
             rest = behind;
         }
         self.frames += 1;
@@ -168,7 +168,7 @@ impl Watch {
         fence(Ordering::Release);
         // SAFETY: within the mapping.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
-        self.known(at, bytes);
+        self.note_known(at, bytes);
         self.frames += 1;
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Watch {
         // SAFETY: within the mapping.
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
         if is_shown {
-            self.known(at, &bytes);
+            self.note_known(at, &bytes);
         }
         Ok(bytes)
     }
@@ -191,18 +191,18 @@ impl Watch {
         for (&number, block) in self.blocks.range(from / BLOCK..) {
             let told = |at: &usize| *at < from || *at + WORD > but.start && *at < but.end;
             changes.next =
-                block.tell(self.memory.base.wrapping_add(number * BLOCK), number * BLOCK, told, &mut changes);
+                block.find(self.memory.base.wrapping_add(number * BLOCK), number * BLOCK, told, &mut changes);
             if changes.next.is_some() {
                 break;
             }
         }
-        let is_due = self.is_on() && self.frames - self.told >= FRAMES;
+        let is_due = self.is_on() && self.frames - self.frames_told >= FRAMES;
         (is_due || !changes.pieces.is_empty()).then_some(changes)
     }
 
     /// The caller is told them now.
-    pub fn tell(&mut self, changes: &Changes) {
-        (self.told, self.news) = (changes.after, self.news + 1);
+    pub fn note_told(&mut self, changes: &Changes) {
+        (self.frames_told, self.news) = (changes.after, self.news + 1);
         let mut rest = &changes.bytes[..];
         for &(at, size) in &changes.pieces {
             let (at, size) = (at as usize, size as usize);
@@ -212,7 +212,7 @@ impl Watch {
                     block.fresh &= !lines(&part).0;
                 }
             }
-            self.known(at, &rest[..size]);
+            self.note_known(at, &rest[..size]);
             rest = &rest[size..];
         }
     }
@@ -221,7 +221,7 @@ impl Watch {
 impl Block {
     /// Adds what the caller shall know of a block, which is at `base` and begins at the place `first`, but for words that are told in another way. Where
     /// there was no more room.
-    fn tell(
+    fn find(
         &self,
         base: *mut u8,
         first: usize,
@@ -289,7 +289,7 @@ mod tests {
     /// What is told.
     fn told(watch: &mut Watch) -> Option<Told> {
         let changes = watch.changes(0, &(0..0))?;
-        watch.tell(&changes);
+        watch.note_told(&changes);
         Some((changes.after, changes.pieces, changes.bytes))
     }
 
@@ -344,7 +344,7 @@ mod tests {
         while let Some(changes) = next.and_then(|next| watch.changes(next, &(0..0))) {
             assert!(changes.pieces.len() <= ROOM / WORD && changes.bytes.len() <= ROOM);
             (frames, words, next) = (frames + 1, words + changes.bytes.len() / WORD, changes.next);
-            watch.tell(&changes);
+            watch.note_told(&changes);
             // What has been passed and changes again is told the next time.
             put(&own, BLOCK, frames + 2);
         }

@@ -19,7 +19,7 @@ use crate::net::{news, proof};
 use crate::watch::{Changes, Watch};
 
 /// How long a thread tells news to one caller, at most, that takes them slowly: as long as `order` waits for one.
-const MOST: Duration = Duration::from_secs(3);
+const SLOWLY: Duration = Duration::from_secs(3);
 
 /// What is going out.
 #[derive(Default)]
@@ -68,7 +68,7 @@ impl Agent {
     /// Tells the caller what it shall know, but for the bytes `but`: in how many frames. Each of them may wait for room as long as `patience` says; without,
     /// until the end of the connection. Nothing if the caller did not take all of it.
     pub(super) fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
-        let end = Instant::now() + MOST;
+        let end = Instant::now() + SLOWLY;
         let until = || patience.map(|patience| end.min(Instant::now() + patience));
         if patience == Some(Duration::ZERO) {
             // Perhaps something was left the last time, and nothing will be said now.
@@ -78,14 +78,14 @@ impl Agent {
         while let Some(changes) = next.and_then(|next| watch.changes(next, but)) {
             let until = until();
             let mut out = self.turn(until)?;
-            watch.tell(&changes);
+            watch.note_told(&changes);
             next = changes.next;
             let Changes { after, pieces, bytes, .. } = changes;
             say::frame(&Said::News { after, pieces }, &bytes, &mut out.bytes).ok()?;
             out.news = Some((watch.connection, watch.news));
             let has_gone = self.push(&mut out, until);
             drop(out);
-            self.pass_on();
+            self.say_leave();
             count += 1;
             if has_gone != Ok(true) {
                 return None;
@@ -100,12 +100,12 @@ impl Agent {
         say::frame(said, body, &mut out.bytes)?;
         self.push(&mut out, None)?;
         drop(out);
-        self.pass_on();
+        self.say_leave();
         Ok(())
     }
 
     /// Tells the caller that the owner asks it to leave, unless another thread is saying something and will do that afterwards.
-    pub(super) fn pass_on(&self) {
+    pub(super) fn say_leave(&self) {
         // Ordering: SeqCst, with the lock between: who sets the word and finds the lock taken is seen by who lets the lock go.
         while self.shall_leave.load(Ordering::SeqCst) {
             let Some(mut out) = self.out.try_lock() else { return };

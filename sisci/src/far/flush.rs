@@ -23,7 +23,7 @@ const NAP: Duration = Duration::from_micros(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// All has left; in timing mode it has arrived.
-    Arrived,
+    Left,
     /// This side knows that it has arrived.
     Acknowledged,
 }
@@ -32,7 +32,7 @@ pub enum Until {
 static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
 
 /// The thread runs from now on.
-pub fn run() -> Result {
+pub fn start_thread() -> Result {
     let mut shadows = SHADOWS.lock();
     if !shadows.1 {
         worker::spawn("sisci-far", look_again)?;
@@ -47,7 +47,7 @@ pub(super) fn add(shadow: &Arc<Shadow>) -> Result {
     shadows.0.retain(|shadow| shadow.strong_count() > 0);
     shadows.0.push(Arc::downgrade(shadow));
     drop(shadows);
-    run()
+    start_thread()
 }
 
 /// The shadows that there are.
@@ -82,7 +82,7 @@ fn send_all<'a>(
         take_time(card, shadows, arrived, until);
     }
     let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
-    until == Until::Arrived || targets.filter(|targets| !targets.settle()).count() == 0
+    until == Until::Left || targets.filter(|targets| !targets.settle()).count() == 0
 }
 
 /// The rest of a flush in timing mode: all is there at `arrived`.
@@ -136,7 +136,7 @@ fn look_again() {
         news::tell();
         let mut shadows = SHADOWS.lock();
         shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        if shadows.0.is_empty() && !news::is_wanted() {
+        if shadows.0.is_empty() && !news::has_tellers() {
             shadows.1 = false;
             return;
         }
@@ -145,7 +145,7 @@ fn look_again() {
         let has_room = |shadow: &Arc<Shadow>| shadow.targets.as_ref().is_none_or(|targets| targets.has_room());
         let able: Vec<_> = living.into_iter().filter(has_room).collect();
         // A peer that is stopped, or another thread that waits for it, does not hold up the stores to others, nor the news.
-        send_all(&able, Until::Arrived, |shadow| shadow.state.try_lock_for(NAP));
+        send_all(&able, Until::Left, |shadow| shadow.state.try_lock_for(NAP));
         if turn - last >= SELDOM && !fetch_near() {
             last = turn;
         }

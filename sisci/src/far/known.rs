@@ -11,7 +11,7 @@ use crate::net::Changed;
 /// A frame of bytes that have left, or leave just now.
 struct Flight {
     /// The number of the frame that has them.
-    last: u64,
+    frame: u64,
     /// Where they go, in ascending order.
     places: Vec<Range<usize>>,
 }
@@ -24,7 +24,7 @@ pub struct Known {
     /// What was sent, fetched, or told by news.
     pub twin: Vec<u64>,
     /// Plain stores have left, so the owner sends news from now on.
-    is_told: bool,
+    has_stored: bool,
     /// What the owner may not have had when it told the next news. The owner says at least after some hundred frames what it has.
     flights: VecDeque<Flight>,
     /// Places in them.
@@ -69,18 +69,18 @@ pub fn merge(own: &AtomicU64, twin: &mut u64, there: u64, kept: u64) -> bool {
 impl Known {
     /// Nothing is on its way.
     pub fn new(twin: Vec<u64>) -> Known {
-        Known { twin, is_told: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
+        Known { twin, has_stored: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
     }
 
     /// A frame of stores leaves, with these places and sizes.
     pub fn stores_leave(&mut self, pieces: &[(u64, u32)]) {
-        self.is_told = true;
+        self.has_stored = true;
         self.fly(pieces.iter().map(|&(at, size)| at as usize..at as usize + size as usize).collect());
     }
 
     fn fly(&mut self, places: Vec<Range<usize>>) {
         self.places += places.len();
-        self.flights.push_back(Flight { last: UNSENT, places });
+        self.flights.push_back(Flight { frame: UNSENT, places });
     }
 
     /// The owner has taken more than there can be under way, and says nothing of it. Asked before more leaves.
@@ -90,34 +90,34 @@ impl Known {
 
     /// A copy leaves.
     pub fn copy_leaves(&mut self, place: Range<usize>) {
-        if self.is_told {
+        if self.has_stored {
             self.fly(vec![place]);
         }
     }
 
     /// The first frame that leaves, and has no number yet, has this one. Each by itself: the owner may change what has come before the next one has.
     pub fn leave(&mut self, number: u64) {
-        let first = self.flights.partition_point(|flight| flight.last != UNSENT);
+        let first = self.flights.partition_point(|flight| flight.frame != UNSENT);
         if let Some(flight) = self.flights.get_mut(first) {
-            flight.last = number;
+            flight.frame = number;
         }
     }
 
     /// The bytes of a word that the owner had not got after so many frames.
     fn on_its_way(&self, word: usize, after: u64) -> u64 {
-        let flights = self.flights.iter().filter(|flight| flight.last > after);
+        let flights = self.flights.iter().filter(|flight| flight.frame > after);
         flights.fold(0, |all, flight| all | covered(word, around(&flight.places, word)))
     }
 
     /// So many frames have come at the owner.
     pub fn arrived(&mut self, frames: u64) {
-        while self.flights.front().is_some_and(|flight| flight.last <= frames) {
+        while self.flights.front().is_some_and(|flight| flight.frame <= frames) {
             self.places -= self.flights.pop_front().map_or(0, |flight| flight.places.len());
         }
     }
 
     /// Shows news: `own` gives a word of what the program maps. False if they are not about this segment.
-    pub fn told<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
+    pub fn show<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
         self.arrived(changed.after);
         let mut rest = &changed.bytes[..];
         for &(at, size) in &changed.pieces {
@@ -147,9 +147,9 @@ impl Known {
     }
 
     /// Shows what was asked for: the word had this value after so many news.
-    pub fn fetched(&mut self, word: usize, there: u64, after: u64, own: &AtomicU64) {
+    pub fn fetched(&mut self, word: usize, there: u64, heard: u64, own: &AtomicU64) {
         let (first, asked) = &self.asked;
-        let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > after);
+        let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > heard);
         merge(own, &mut self.twin[word], there, if is_older { u64::MAX } else { 0 });
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         fn hears(&mut self, number: u64, after: u64, word: usize, value: u64) {
             let pieces = vec![(8 * word as u64, 8)];
             let changed = Changed { number, after, pieces, bytes: value.to_ne_bytes().to_vec() };
-            assert!(self.known.told(&changed, |word| &self.own[word]));
+            assert!(self.known.show(&changed, |word| &self.own[word]));
         }
 
         fn shows(&self, word: usize) -> (u64, u64) {
@@ -267,7 +267,7 @@ mod tests {
         {
             let mut side = Side::new();
             let changed = Changed { number: 1, after: 0, pieces: vec![(at, size)], bytes: vec![1; bytes] };
-            assert!(!side.known.told(&changed, |word| &side.own[word]), "{at} {size} {bytes}");
+            assert!(!side.known.show(&changed, |word| &side.own[word]), "{at} {size} {bytes}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
 use crate::net::say::{MOST, Say};
 use crate::net::{Line, news};
-pub use flush::{Until, fetch, flush, run};
+pub use flush::{Until, fetch, flush, start_thread};
 #[cfg(any(test, fuzzing))]
 pub use known::Known;
 #[cfg(not(any(test, fuzzing)))]
@@ -130,7 +130,7 @@ impl Shadow {
             }
         };
         // A second shadow of a connection would never hear anything.
-        if targets.listen(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
+        if targets.on_news(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
     }
 
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
@@ -229,7 +229,7 @@ impl Shadow {
     }
 
     /// Ends the connection to an owner that takes all and never says so.
-    fn look_out(&self) {
+    fn end_if_deceived(&self) {
         let is_deceived = self.known.lock().is_deceived();
         if let Some(targets) = self.targets.as_ref().filter(|_| is_deceived) {
             targets.has_erred();
@@ -259,7 +259,7 @@ impl Shadow {
             if ODD {
                 known.arrived(changed.after);
             }
-            ODD || known.told(&changed, |at| word(&self.own, at))
+            ODD || known.show(&changed, |at| word(&self.own, at))
         });
         drop(known);
         if !is_right {
@@ -269,7 +269,7 @@ impl Shadow {
 
     /// Sends what the program has stored since the last time. The state is locked.
     fn send(&self, state: &mut State, ready: f64) {
-        self.look_out();
+        self.end_if_deceived();
         let (words, frames) = self.changed(state);
         if words.is_empty() {
             return;
@@ -351,7 +351,7 @@ impl Shadow {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
-            self.look_out();
+            self.end_if_deceived();
             let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
             let mut known = self.known.lock();
             let twin = known.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);

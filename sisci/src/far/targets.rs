@@ -184,9 +184,9 @@ impl Targets {
     }
 
     /// `listener` shows news from now on, if any come. False if another one does.
-    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) -> bool {
+    pub fn on_news(&self, shows: Box<dyn Fn() + Send + Sync>) -> bool {
         let lines = self.lines.read();
-        self.mine.is_some() || lines.first().is_none_or(|line| line.listen(listener))
+        self.mine.is_some() || lines.first().is_none_or(|line| line.on_news(shows))
     }
 
     /// The owner's news that were not taken yet.

@@ -38,7 +38,7 @@ pub enum End {
 
 /// What the other side says without having been asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Notice {
     /// It asks to leave.
     Leave,
     /// It has ended.
@@ -46,10 +46,10 @@ pub enum News {
 }
 
 /// Who is told of news, once.
-type Teller = Box<dyn Fn(News) + Send + Sync>;
+type Notify = Box<dyn Fn(Notice) + Send + Sync>;
 
 /// How long something that goes out on another connection waits for a process that is stopped.
-const ORDER: Duration = Duration::from_secs(3);
+pub const ORDER: Duration = Duration::from_secs(3);
 /// The same, if it did not answer the last time.
 const SLOW: Duration = Duration::from_millis(1);
 /// How long a connection that is closed may take until the owner knows it.
@@ -80,17 +80,17 @@ pub struct Line {
     /// The other side did not answer in time: nothing waits for it until it answers.
     is_slow: AtomicBool,
     end: OnceLock<End>,
-    teller: OnceLock<Teller>,
+    notify: OnceLock<Notify>,
 }
 
 /// The connections on which something was sent that nobody has waited for, each with the number of its last frame. Frames are numbered across all
 /// connections, so that no two have the same number.
 struct Sent {
-    frames: u64,
+    turns: u64,
     lines: Vec<(Weak<Line>, u64)>,
 }
 
-static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
+static SENT: Mutex<Sent> = Mutex::new(Sent { turns: 0, lines: Vec::new() });
 
 /// Before something is sent on these connections: this process's news are told, and [`give_way`].
 pub fn order(lines: &[Arc<Line>]) {
@@ -110,7 +110,7 @@ pub fn give_way(lines: &[Arc<Line>]) {
     if others.is_empty() {
         return;
     }
-    others.iter().filter_map(|(other, _)| other.upgrade()).for_each(|other| other.make_way());
+    others.iter().filter_map(|(other, _)| other.upgrade()).for_each(|other| other.settle_for_order());
     let is_over =
         |(known, frame): &(Weak<Line>, u64)| others.iter().any(|(other, last)| other.ptr_eq(known) && last == frame);
     SENT.lock().lines.retain(|sent| !is_over(sent));
@@ -139,7 +139,7 @@ impl Line {
             heard: Heard::default(),
             is_slow: AtomicBool::new(false),
             end: OnceLock::new(),
-            teller: OnceLock::new(),
+            notify: OnceLock::new(),
         }
     }
 
@@ -154,8 +154,8 @@ impl Line {
     }
 
     /// Who is told of news from now on.
-    pub fn tell(&self, teller: Teller) {
-        let _ = self.teller.set(teller);
+    pub fn on_notice(&self, notify: Notify) {
+        let _ = self.notify.set(notify);
     }
 
     /// How it ended, if it has.
@@ -173,8 +173,8 @@ impl Line {
             crate::state::say(|| format!("connection to {}: {end:?} {errno:?}", self.place.host));
             // Threads that wait for room or for bytes see the end.
             proof::end(&self.socket);
-            if let Some(teller) = self.teller.get() {
-                teller(News::Over(end));
+            if let Some(notify) = self.notify.get() {
+                notify(Notice::Over(end));
             }
         }
         Error::TransferFailed
@@ -230,8 +230,8 @@ impl Line {
     /// A frame has gone out. Noted after that: noted before, another thread's `order` could find nothing to wait for, and take it off the list.
     fn note_frame(self: &Arc<Self>) {
         let mut sent = SENT.lock();
-        sent.frames += 1;
-        let number = sent.frames;
+        sent.turns += 1;
+        let number = sent.turns;
         match sent.lines.iter_mut().find(|(known, _)| ptr::eq(known.as_ptr(), Arc::as_ptr(self))) {
             Some((_, last)) => *last = number,
             None => sent.lines.push((Arc::downgrade(self), number)),
@@ -245,7 +245,7 @@ impl Line {
     }
 
     /// All that was sent has arrived, unless the other side is stopped.
-    fn make_way(&self) {
+    fn settle_for_order(&self) {
         self.settle(Some(Instant::now() + ORDER));
     }
 

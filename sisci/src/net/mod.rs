@@ -31,7 +31,7 @@ use rustix::net::sockopt;
 
 #[cfg(any(test, fuzzing))]
 pub use line::with_owner;
-pub use line::{Changed, End, Line, News, give_way, hear, order};
+pub use line::{Changed, End, Line, Notice, ORDER, give_way, hear, order};
 use say::{Answer, Request, Want};
 
 use crate::calm;

@@ -37,13 +37,13 @@ pub fn add(teller: &Arc<dyn Teller>) {
 }
 
 /// Whether this process may have news.
-pub fn is_wanted() -> bool {
+pub fn has_tellers() -> bool {
     COUNT.load(Ordering::Acquire) != 0
 }
 
 /// Tells all news of this process.
 pub fn tell() {
-    if !is_wanted() {
+    if !has_tellers() {
         return;
     }
     // Ordering: what made this thread send something was stored after what is to be told.
@@ -79,27 +79,27 @@ pub fn is_own(connection: u64) -> bool {
 }
 
 /// Connections whose news are remembered: the last ones. More have no news at the same time, but in a job of very many nodes.
-const MOST: usize = 256;
+const REMEMBERED: usize = 256;
 
 /// Of which connections this process knows how many news, from which on that was so.
 #[derive(Default)]
-struct Known {
+struct Tally {
     stamp: u64,
     of: BTreeMap<u64, (u64, u64)>,
 }
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { stamp: 0, of: BTreeMap::new() });
+static TALLY: Mutex<Tally> = Mutex::new(Tally { stamp: 0, of: BTreeMap::new() });
 /// Its stamp, so that who has said all takes no lock.
 static STAMP: AtomicU64 = AtomicU64::new(0);
 
-impl Known {
+impl Tally {
     fn note(&mut self, connection: u64, count: u64) {
         if self.of.get(&connection).is_some_and(|&(before, _)| before >= count) {
             return;
         }
         self.stamp += 1;
         self.of.insert(connection, (count, self.stamp));
-        while self.of.len() > MOST {
+        while self.of.len() > REMEMBERED {
             let oldest = self.of.iter().min_by_key(|(_, (_, stamp))| *stamp).map(|(&connection, _)| connection);
             oldest.and_then(|oldest| self.of.remove(&oldest));
         }
@@ -113,7 +113,7 @@ impl Known {
 
 /// There are `count` news of this connection, in the hands of the kernel at least: who is told so waits for them.
 pub fn note(connection: u64, count: u64) {
-    let mut known = KNOWN.lock();
+    let mut known = TALLY.lock();
     known.note(connection, count);
     // Ordering: Release; what follows from these news is stored after this, so who has seen it finds the stamp.
     STAMP.store(known.stamp, Ordering::Release);
@@ -121,7 +121,7 @@ pub fn note(connection: u64, count: u64) {
 
 /// This connection has ended.
 pub fn forget(connection: u64) {
-    KNOWN.lock().of.remove(&connection);
+    TALLY.lock().of.remove(&connection);
 }
 
 /// What this process has come to know after the stamp `seen`, and the stamp now; nothing if there is nothing.
@@ -129,7 +129,7 @@ pub fn since(seen: u64) -> Option<(u64, Vec<(u64, u64)>)> {
     if STAMP.load(Ordering::Acquire) == seen {
         return None;
     }
-    let known = KNOWN.lock();
+    let known = TALLY.lock();
     Some((known.stamp, known.since(seen)))
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_said_once_and_only_the_last_connections_are_remembered() {
-        let mut known = Known::default();
+        let mut known = Tally::default();
         known.note(1, 3);
         known.note(2, 1);
         assert_eq!(known.since(0), [(1, 3), (2, 1)]);
@@ -148,8 +148,8 @@ mod tests {
         assert_eq!((known.stamp, known.since(seen)), (seen, vec![]), "fewer than before are no news");
         known.note(2, 2);
         assert_eq!(known.since(seen), [(2, 2)]);
-        (10..10 + MOST as u64).for_each(|connection| known.note(connection, 1));
+        (10..10 + REMEMBERED as u64).for_each(|connection| known.note(connection, 1));
         let all = known.since(0);
-        assert_eq!((all.len(), all[0]), (MOST, (10, 1)));
+        assert_eq!((all.len(), all[0]), (REMEMBERED, (10, 1)));
     }
 }

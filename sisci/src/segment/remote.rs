@@ -21,7 +21,7 @@ use crate::handle::{self, Handle, Kind, Named};
 use crate::hosts::Place;
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
-use crate::net::{self, Line, News};
+use crate::net::{self, Line, Notice};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
@@ -96,13 +96,13 @@ impl End {
     fn watch(self: &Arc<Self>) -> rustix::io::Result<()> {
         if let Way::Far(line) = &self.way {
             let own = Arc::downgrade(self);
-            line.tell(Box::new(move |news| {
+            line.on_notice(Box::new(move |notice| {
                 let Some(end) = own.upgrade() else { return };
                 let Some(segment) = end.segment.upgrade() else { return };
-                match news {
-                    News::Leave => segment.happened(Reason::Disconnect, end.node, Error::Ok),
-                    News::Over(net::End::Gone) => segment.lost(&end, Reason::Disconnect),
-                    News::Over(net::End::Lost) => segment.lost(&end, Reason::Lost),
+                match notice {
+                    Notice::Leave => segment.happened(Reason::Disconnect, end.node, Error::Ok),
+                    Notice::Over(net::End::Gone) => segment.lost(&end, Reason::Disconnect),
+                    Notice::Over(net::End::Lost) => segment.lost(&end, Reason::Lost),
                 }
             }));
         }
@@ -448,7 +448,7 @@ pub fn disconnect(handle: Handle) -> Result {
         std::mem::take(&mut ends.connected)
     };
     if segment.targets.get().is_some() {
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
     }
     ends.iter().for_each(|end| end.close());
     segment.owned.release();

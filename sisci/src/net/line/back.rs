@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, recv};
 
 use super::super::news;
 use super::super::say::{Inbox, MOST, Said, Say, frame};
-use super::{Line, News, ORDER, lock_until};
+use super::{Line, Notice, ORDER, lock_until};
 use crate::calm;
 use crate::error::{Error, Result};
 use crate::name::{Deadline, wait_for, wait_readable};
@@ -39,7 +39,7 @@ pub struct Changed {
 }
 
 /// Who shows news. The lock for reading may be held: this takes none of the connection that anybody has who waits for it.
-pub type Listener = Box<dyn Fn() + Send + Sync>;
+pub type Shows = Box<dyn Fn() + Send + Sync>;
 
 /// The news of a connection.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub(super) struct Heard {
     count: AtomicU64,
     /// Those that nobody has taken yet.
     news: Mutex<VecDeque<Changed>>,
-    listener: OnceLock<Listener>,
+    shows: OnceLock<Shows>,
 }
 
 impl Heard {
@@ -60,18 +60,18 @@ impl Heard {
     /// One has come. The lock for reading is held.
     fn put(&self, after: u64, pieces: Vec<(u64, u32)>, bytes: &[u8]) {
         let number = self.count.load(Ordering::Relaxed) + 1;
-        if self.listener.get().is_some() {
+        if self.shows.get().is_some() {
             self.news.lock().push_back(Changed { number, after, pieces, bytes: bytes.to_vec() });
         }
         self.count.store(number, Ordering::Release);
     }
 
     /// What has come is shown. The lock for reading is not held.
-    fn pass_on(&self) {
-        if let Some(listener) = self.listener.get()
+    fn show(&self) {
+        if let Some(shows) = self.shows.get()
             && !self.news.lock().is_empty()
         {
-            listener();
+            shows();
         }
     }
 }
@@ -182,9 +182,9 @@ impl Line {
             self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
         }
         let count = self.heard.count();
-        // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
-        if let Some(listener) = self.heard.listener.get() {
-            listener();
+        // Somebody else may have taken them, who shows them under a lock that the shows takes as well.
+        if let Some(shows) = self.heard.shows.get() {
+            shows();
         }
         count
     }
@@ -219,8 +219,8 @@ impl Line {
                     self.answered.fetch_max(number, Ordering::Release);
                 }
                 Ok(Some((Said::Leave, _))) => {
-                    if let Some(teller) = self.teller.get() {
-                        teller(News::Leave);
+                    if let Some(notify) = self.notify.get() {
+                        notify(Notice::Leave);
                     }
                 }
                 // Each piece has a word at least.
@@ -243,7 +243,7 @@ impl Line {
     pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize, before: Option<&mut Vec<u64>>) -> Result {
         // SAFETY: the caller's.
         let read = calm::with_lock(|| unsafe { self.read_locked(at, to, size, before) });
-        self.heard.pass_on();
+        self.heard.show();
         read
     }
 
@@ -273,7 +273,7 @@ impl Line {
                 continue;
             }
             // However many come before the bytes, no more are kept than were received at once.
-            self.heard.pass_on();
+            self.heard.show();
             if until <= Instant::now() || questions.wait(got, until).is_err() {
                 return Err(self.ended(Some(Errno::TIMEDOUT)));
             }
@@ -289,7 +289,7 @@ impl Line {
             Some(mut back) => drop(self.receive(&mut back)),
             None => std::thread::yield_now(),
         }
-        self.heard.pass_on();
+        self.heard.show();
     }
 
     /// Takes what comes next, unless what is waited for is there: false if nothing comes by then, or never again.
@@ -297,7 +297,7 @@ impl Line {
         let Some(mut back) = self.lock_back(until, &is_there) else { return is_there() };
         let has_come = is_there() || wait_readable(&self.socket, until).is_ok() && self.receive(&mut back).is_ok();
         drop(back);
-        self.heard.pass_on();
+        self.heard.show();
         has_come
     }
 
@@ -314,9 +314,9 @@ impl Line {
         }
     }
 
-    /// Who shows news is `listener` from now on. False if somebody does already.
-    pub fn listen(&self, listener: Listener) -> bool {
-        self.heard.listener.set(listener).is_ok()
+    /// Who shows news is `shows` from now on. False if somebody does already.
+    pub fn on_news(&self, shows: Shows) -> bool {
+        self.heard.shows.set(shows).is_ok()
     }
 
     /// The other side has said what no owner says.

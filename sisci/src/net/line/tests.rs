@@ -125,7 +125,7 @@ fn what_follows_from_news_waits_until_they_are_shown() {
     named(number, &line);
     let shown = Arc::new(Mutex::new(Vec::new()));
     let (own, all) = (Arc::downgrade(&line), shown.clone());
-    assert!(line.listen(Box::new(move || {
+    assert!(line.on_news(Box::new(move || {
         let mut all = all.lock();
         all.extend(
             own.upgrade().unwrap().news().into_iter().map(|changed| (changed.number, changed.after, changed.bytes)),
