@@ -1,4 +1,4 @@
-//! Who stands in for a caller on another host, in the process of the owner: a thread for each connection. To the owner it is a peer of this host,
+//! An agent stands in for a caller on another host, in the process of the owner: a thread for each connection. To the owner it is a peer of this host,
 //! with the caller's node: it connects by the owner's name, counts as a guest, and gets the memory, to which it does what the caller says. It ends with
 //! the caller, or when the owner ends the connection.
 #![allow(unsafe_code)] // Memory of segments.
@@ -32,7 +32,7 @@ use out::Out;
 /// Milliseconds that the owner, which is this process, may take to answer.
 const PATIENCE: u32 = 5_000;
 
-/// Whom a caller wants.
+/// What a caller wants to be connected to.
 struct Wanted {
     /// The caller's node.
     from: u32,
@@ -45,7 +45,7 @@ struct Wanted {
 
 /// What the caller may do.
 enum Target {
-    /// Write and read a segment. Who says something of it has the lock, so that it is said in the order in which it was so.
+    /// Write and read a segment. A thread holds the lock while it says what the segment holds, so the caller hears things in the order in which they were so.
     Memory(Mutex<Watch>),
     /// Trigger the interrupts of this page.
     Page(Mapping),
@@ -64,15 +64,16 @@ struct Agent {
     shall_leave: AtomicBool,
 }
 
-/// A caller of a segment, who is told news.
+/// What tells the caller of a segment its news.
 struct CallerNews {
     agent: Arc<Agent>,
     target: Arc<Target>,
-    /// It took none the last time, in the time that it had.
+    /// The caller took none the last time, in the time that it had.
     is_slow: AtomicBool,
 }
 
-/// How long a process that sends something waits for a caller who takes no news, since it is stopped.
+/// How long a thread that tells news waits for one caller that takes nothing, at most: most likely it is stopped. From then on it is told without waiting,
+/// until it has taken all once.
 const TELL: Duration = Duration::from_millis(100);
 
 /// Another process of this host has let a caller in, who wants something of this process.
@@ -97,7 +98,7 @@ pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Pa
 
 fn serve(socket: OwnedFd, wanted: &Wanted) {
     let until = deadline(PATIENCE);
-    // Members of a group have no news.
+    // 0 for interrupts and members of groups, which have no news.
     let connection = if wanted.what == What::Segment { news::number() } else { 0 };
     let (near, target, size) = match attach(wanted, connection) {
         Ok(attached) => attached,
@@ -176,7 +177,7 @@ impl Agent {
                 let mut watch = watch.lock();
                 let was_on = watch.is_on();
                 watch.store(&pieces, body)?;
-                // A thread tells news that nothing follows from.
+                // The thread `sisci-far` tells news also while this process sends nothing.
                 if watch.is_on() && !was_on { far::start_thread() } else { Ok(()) }
             }
             (Say::Copy(at), Target::Memory(watch)) => watch.lock().copy(at, body),
@@ -215,11 +216,11 @@ impl Teller for CallerNews {
         let Target::Memory(watch) = &*self.target else { return };
         // Ordering: a hint.
         let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
-        // Who has the lock may wait for the caller, which takes what it has asked for.
+        // The thread that has the lock may wait for the caller, until that has taken the bytes that it has asked for.
         let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
         let Some(mut watch) = watch else { return self.is_slow.store(true, Ordering::Relaxed) };
         let told = self.agent.tell(&mut watch, &(0..0), Some(patience));
-        // Nothing to say says nothing of the caller.
+        // If there was nothing to tell, the caller has not shown whether it is slow.
         if told != Some(0) {
             self.is_slow.store(told.is_none(), Ordering::Relaxed);
         }

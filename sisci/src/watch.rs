@@ -10,26 +10,28 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::error::{Error, Result};
 use crate::far;
 use crate::memory::Mapping;
+use crate::net::say::{FRAMES, PIECES};
 
 const WORD: usize = 8;
-/// Bytes of a line: a caller's store has its line watched.
+/// Bytes of a line: the lines to which a caller stores are watched.
 const LINE: usize = 64;
 /// Words of a block, whose lines are the bits of a word.
 const WORDS: usize = LINE * 64 / WORD;
 /// Bytes of it.
 const BLOCK: usize = WORDS * WORD;
-/// Blocks that are watched, at most; one that was not stored to for long makes way. To compare so many takes as long as a copy of a MiB.
+/// Blocks that are watched for one caller, at most, however few lines of each. One that was not stored to for long makes way. To compare so many takes as
+/// long as a copy of a MiB.
 const BLOCKS: usize = 256;
 /// Bytes of news in one frame, at most. With its head it mostly fits where the kernel says that there is room; else a part of it waits in the agent.
 const ROOM: usize = 4096;
-/// After so many frames of stores and copies the caller is told that they have come, also without other news.
-const FRAMES: u64 = 512;
+/// Each word may be a piece of its own: their places fit into the head of a frame.
+const _: () = assert!(ROOM / WORD <= PIECES);
 
 /// A part of the segment.
 struct Block {
     /// The lines that are watched.
     lines: u64,
-    /// Those of which the caller is told all: what it knows of them is not known here.
+    /// Those of which the next news tell every word: the caller stored to a part of each, and this side does not know what it knows of the other bytes.
     fresh: u64,
     /// The caller has stored to it again since it was last at the end of the order.
     is_in_use: bool,
@@ -37,9 +39,9 @@ struct Block {
     twin: Box<[u64; WORDS]>,
 }
 
-/// News: frames that had come, and pieces of the segment.
+/// News before they leave. When they have come, they are a `net::Changed`.
 pub struct Changes {
-    /// So many frames.
+    /// So many frames of stores and copies had come.
     pub after: u64,
     /// Places and sizes.
     pub pieces: Vec<(u64, u32)>,
@@ -54,12 +56,12 @@ pub struct Watch {
     memory: Mapping,
     /// The number of its connection; 0 if it takes no news.
     pub connection: u64,
-    /// News that it was told.
+    /// How many news were made for it, each of which is one frame (`Said::News`). It may have no pieces, and a part of the last one may still wait in the agent.
     pub news: u64,
     blocks: BTreeMap<usize, Block>,
-    /// Their numbers: the first one makes way, unless it is in use.
+    /// The numbers of the blocks. The first one is the next to make way, unless it is in use.
     order: VecDeque<usize>,
-    /// Frames of stores and copies that have come, and of how many the caller was told.
+    /// Frames of stores and copies that have come, and how many of them the caller was told of.
     frames: u64,
     frames_told: u64,
 }
@@ -163,7 +165,7 @@ impl Watch {
     /// A copy of the caller's.
     pub fn copy(&mut self, at: u64, bytes: &[u8]) -> Result {
         let (at, place) = self.place(at, bytes.len())?;
-        // Ordering: Release; who sees a flag that is copied sees what was copied before it. A processor may make plain stores seen in
+        // Ordering: Release; a thread that sees a flag that is copied sees what was copied before it. A processor may make plain stores seen in
         // any order, as those of AArch64 do.
         fence(Ordering::Release);
         // SAFETY: within the mapping.
@@ -185,7 +187,7 @@ impl Watch {
         Ok(bytes)
     }
 
-    /// What the caller shall know, from the place `from` on but for the bytes `but`, as much as fits into one frame. Nothing if it knows all.
+    /// Finds what the caller does not know, from the place `from` on but for the bytes `but`: as much as fits into one frame. Nothing if it knows all.
     pub fn changes(&self, from: usize, but: &Range<usize>) -> Option<Changes> {
         let mut changes = Changes { after: self.frames, pieces: Vec::new(), bytes: Vec::new(), next: None };
         for (&number, block) in self.blocks.range(from / BLOCK..) {
@@ -200,7 +202,7 @@ impl Watch {
         (is_due || !changes.pieces.is_empty()).then_some(changes)
     }
 
-    /// The caller is told them now.
+    /// Notes that the caller knows these from now on. Nothing is sent here.
     pub fn note_told(&mut self, changes: &Changes) {
         (self.frames_told, self.news) = (changes.after, self.news + 1);
         let mut rest = &changes.bytes[..];
@@ -219,8 +221,8 @@ impl Watch {
 }
 
 impl Block {
-    /// Adds what the caller shall know of a block, which is at `base` and begins at the place `first`, but for words that are told in another way. Where
-    /// there was no more room.
+    /// Adds what the caller does not know of this block, which is at `base` and begins at the place `first`, but for words that are told in another way.
+    /// Returns the place from which on there was no more room; nothing if there was room for all.
     fn find(
         &self,
         base: *mut u8,

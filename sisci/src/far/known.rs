@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::piece::{WORD, differing};
 use crate::net::Changed;
+use crate::net::say::{FRAMES, PIECES};
 
 /// A frame of bytes that have left, or leave just now.
 struct Flight {
-    /// The number of the frame that has them.
+    /// The number of the frame.
     frame: u64,
     /// Where they go, in ascending order.
     places: Vec<Range<usize>>,
 }
 
-/// Of a frame that has no number yet.
+/// In place of a number, of a frame that has none yet.
 const UNSENT: u64 = u64::MAX;
 
 /// What this side knows of a segment. Nobody waits for a peer while this is locked.
@@ -25,16 +26,18 @@ pub struct Known {
     pub twin: Vec<u64>,
     /// Plain stores have left, so the owner sends news from now on.
     has_stored: bool,
-    /// What the owner may not have had when it told the next news. The owner says at least after some hundred frames what it has.
+    /// What the owner may not have had when it told the next news. It says what it has at least after each `say::FRAMES` frames.
     flights: VecDeque<Flight>,
-    /// Places in them.
+    /// How many places are in `flights`.
     places: usize,
-    /// Words were asked for that have not come yet, from this one on: the number of the last news since then about each.
+    /// The words from this one on were asked for and have not come. For each: the number of the last news that told it meanwhile.
     asked: (usize, Vec<u64>),
 }
 
 /// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come.
 const PLACES: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
+/// An honest owner says so in time: there may be far more than it lets come before it does.
+const _: () = assert!(cfg!(test) || FRAMES as usize * PIECES <= PLACES / 16);
 
 /// The bytes of a word which are in one of these places.
 fn covered<'a>(word: usize, places: impl Iterator<Item = &'a Range<usize>>) -> u64 {
@@ -59,7 +62,7 @@ pub fn merge(own: &AtomicU64, twin: &mut u64, there: u64, kept: u64) -> bool {
         return false;
     }
     let stored = |now: u64| differing(now ^ *twin);
-    // Ordering: Release; who sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
+    // Ordering: Release; a thread that sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
     let _ =
         own.fetch_update(Ordering::Release, Ordering::Relaxed, |now| Some(now & stored(now) | there & !stored(now)));
     *twin = there;
@@ -83,7 +86,7 @@ impl Known {
         self.flights.push_back(Flight { frame: UNSENT, places });
     }
 
-    /// The owner has taken more than there can be under way, and says nothing of it. Asked before more leaves.
+    /// Whether more is under way than any kernel holds, so the owner takes frames and does not say so. To be asked before more leaves.
     pub fn is_deceived(&self) -> bool {
         self.places > PLACES
     }
@@ -95,7 +98,8 @@ impl Known {
         }
     }
 
-    /// The first frame that leaves, and has no number yet, has this one. Each by itself: the owner may change what has come before the next one has.
+    /// Gives this number to the first frame that has none. Frames get their numbers one by one, since the owner may change bytes of the first before the second
+    /// has come.
     pub fn leave(&mut self, number: u64) {
         let first = self.flights.partition_point(|flight| flight.frame != UNSENT);
         if let Some(flight) = self.flights.get_mut(first) {
@@ -146,7 +150,7 @@ impl Known {
         self.asked = (words.start, vec![0; words.len()]);
     }
 
-    /// Shows what was asked for: the word had this value after so many news.
+    /// Shows what was asked for: the word had this value when so many news had been heard.
     pub fn fetched(&mut self, word: usize, there: u64, heard: u64, own: &AtomicU64) {
         let (first, asked) = &self.asked;
         let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > heard);

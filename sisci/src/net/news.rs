@@ -2,12 +2,13 @@
 //! of what was there before is seen as one.
 //!
 //! News come before all that follows from them. Before a process sends something it tells its news ([`tell`]), and then says of how many it knows
-//! ([`since`]); who gets that hears as many first, and passes the numbers on with what it sends itself. So nothing that callers say to owners overtakes
-//! news, also by way of a third process.
+//! ([`since`]). A process that is told so hears as many first, and passes the numbers on with what it sends itself. So nothing that callers say to owners
+//! overtakes news, also by way of a third process, unless a caller takes them too slowly.
 //!
 //! What carries no numbers may overtake them: what processes of one host tell each other (interrupts, memory), and an owner's word that all of a caller's
-//! stores have come, from which that caller may go on. News that a caller takes too slowly are overtaken, too. What follows from those is shown when the
-//! news are there, some milliseconds later.
+//! stores have come, from which that caller may go on. News that were overtaken are shown when they come, some milliseconds later.
+//!
+//! One of the news is one frame (`Said::News`), and has a number: how many there were on its connection until then.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -16,13 +17,13 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
 
-/// Somebody who has news for a caller.
+/// Something that may have news for one caller.
 pub trait Teller: Send + Sync {
     /// Tells what has changed.
     fn tell(&self);
 }
 
-/// Those of this process.
+/// The tellers of this process.
 static TELLERS: RwLock<Vec<Weak<dyn Teller>>> = RwLock::new(Vec::new());
 /// How many, so that a process without any takes no lock.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -32,7 +33,7 @@ pub fn add(teller: &Arc<dyn Teller>) {
     let mut tellers = TELLERS.write();
     tellers.retain(|known| known.strong_count() > 0);
     tellers.push(Arc::downgrade(teller));
-    // Ordering: Release; the caller's bytes are stored after this, so who has seen them finds the teller.
+    // Ordering: Release; the caller's bytes are stored after this, so a thread that has seen them finds the teller.
     COUNT.store(tellers.len() as u64, Ordering::Release);
 }
 
@@ -74,22 +75,24 @@ pub fn number() -> u64 {
 
 /// Whether this process has given the number, as the owner.
 pub fn is_own(connection: u64) -> bool {
-    // Ordering: who asks has heard of the number by way of others, which were told after it was given.
+    // Ordering: a thread that asks has heard of the number by way of others, which were told after it was given.
     FIRST.get().is_some_and(|first| connection.wrapping_sub(*first) < GIVEN.load(Ordering::Relaxed))
 }
 
-/// Connections whose news are remembered: the last ones. More have no news at the same time, but in a job of very many nodes.
+/// A process remembers how many news there are of so many connections, the last ones. What follows from news of another connection may overtake them. Only a
+/// job of very many nodes has more at once.
 const REMEMBERED: usize = 256;
 
-/// Of which connections this process knows how many news, from which on that was so.
+/// For each connection: how many of its news this process knows, and the stamp at which it learned that.
 #[derive(Default)]
 struct Tally {
+    /// The last stamp: each change gets the next one.
     stamp: u64,
     of: BTreeMap<u64, (u64, u64)>,
 }
 
 static TALLY: Mutex<Tally> = Mutex::new(Tally { stamp: 0, of: BTreeMap::new() });
-/// Its stamp, so that who has said all takes no lock.
+/// Its stamp, so that a thread that has nothing new to say takes no lock.
 static STAMP: AtomicU64 = AtomicU64::new(0);
 
 impl Tally {
@@ -111,12 +114,12 @@ impl Tally {
     }
 }
 
-/// There are `count` news of this connection, in the hands of the kernel at least: who is told so waits for them.
+/// There are `count` news of this connection, in the hands of the kernel at least: processes that are told so wait for them.
 pub fn note(connection: u64, count: u64) {
-    let mut known = TALLY.lock();
-    known.note(connection, count);
-    // Ordering: Release; what follows from these news is stored after this, so who has seen it finds the stamp.
-    STAMP.store(known.stamp, Ordering::Release);
+    let mut tally = TALLY.lock();
+    tally.note(connection, count);
+    // Ordering: Release; what follows from these news is stored after this, so a thread that has seen it finds the stamp.
+    STAMP.store(tally.stamp, Ordering::Release);
 }
 
 /// This connection has ended.
@@ -129,8 +132,8 @@ pub fn since(seen: u64) -> Option<(u64, Vec<(u64, u64)>)> {
     if STAMP.load(Ordering::Acquire) == seen {
         return None;
     }
-    let known = TALLY.lock();
-    Some((known.stamp, known.since(seen)))
+    let tally = TALLY.lock();
+    Some((tally.stamp, tally.since(seen)))
 }
 
 #[cfg(test)]
@@ -139,17 +142,17 @@ mod tests {
 
     #[test]
     fn what_is_known_is_said_once_and_only_the_last_connections_are_remembered() {
-        let mut known = Tally::default();
-        known.note(1, 3);
-        known.note(2, 1);
-        assert_eq!(known.since(0), [(1, 3), (2, 1)]);
-        let seen = known.stamp;
-        known.note(1, 2);
-        assert_eq!((known.stamp, known.since(seen)), (seen, vec![]), "fewer than before are no news");
-        known.note(2, 2);
-        assert_eq!(known.since(seen), [(2, 2)]);
-        (10..10 + REMEMBERED as u64).for_each(|connection| known.note(connection, 1));
-        let all = known.since(0);
+        let mut tally = Tally::default();
+        tally.note(1, 3);
+        tally.note(2, 1);
+        assert_eq!(tally.since(0), [(1, 3), (2, 1)]);
+        let seen = tally.stamp;
+        tally.note(1, 2);
+        assert_eq!((tally.stamp, tally.since(seen)), (seen, vec![]), "fewer than before are no news");
+        tally.note(2, 2);
+        assert_eq!(tally.since(seen), [(2, 2)]);
+        (10..10 + REMEMBERED as u64).for_each(|connection| tally.note(connection, 1));
+        let all = tally.since(0);
         assert_eq!((all.len(), all[0]), (REMEMBERED, (10, 1)));
     }
 }

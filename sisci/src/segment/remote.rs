@@ -1,4 +1,4 @@
-//! The side of who connects.
+//! Segments on the side that connects.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -40,7 +40,7 @@ pub struct RemoteSegment {
     pub body: Body,
     /// What the program maps instead of it in timing mode, or if it is on another host.
     shadow: OnceLock<Arc<Shadow>>,
-    /// Held by who makes it: a second one would take the owner's news, and be dropped.
+    /// The thread that makes the shadow holds it: a second shadow would take the owner's news, and be dropped.
     making: Mutex<()>,
     /// Where it is, if that is another host.
     targets: OnceLock<Arc<Targets>>,
@@ -190,7 +190,7 @@ impl RemoteSegment {
             return;
         }
         if let Some(slot) = handle::at(self.place) {
-            // Ordering: Release; who sees it has the peer's last stores before it, as its end came after them.
+            // Ordering: Release; a thread that sees it has the peer's last stores before it, as its end came after them.
             slot.broken.store(true, Ordering::Release);
         }
         drop(ends);
