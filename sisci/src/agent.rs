@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use crate::calm;
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ enum Target {
     Socket,
 }
 
-/// A connection. The first field is closed first: when the caller sees the end, the owner sees it as well.
+/// A connection.
 struct Agent {
     near: OwnedFd,
     socket: OwnedFd,
@@ -103,6 +103,7 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
     let (near, target, size) = match attach(wanted, connection) {
         Ok(attached) => attached,
         Err(error) => {
+            news::forget(connection);
             return proof::answer(&socket, &Answer { status: error as u32, ..Answer::default() }, until);
         }
     };
@@ -119,10 +120,7 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         Arc::new(CallerNews { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
     });
     teller.iter().for_each(news::add);
-    if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
-        let _ = agent.run(&target);
-        agent.forget();
-    }
+    agent.attend(&target);
     teller.iter().for_each(news::remove);
     news::forget(connection);
 }
@@ -154,6 +152,18 @@ impl Agent {
         if let Some(&ticket) = self.ticket.get() {
             service::forget(&self.near, ticket);
         }
+    }
+
+    /// Does what the caller says and passes on what the owner says, until the connection ends. Then owner and caller see the end, although other threads may have
+    /// the agent for a while: they may tell news to others first.
+    fn attend(self: &Arc<Self>, target: &Target) {
+        if service::watch(&self.near, self.clone(), &self.ticket).is_ok() {
+            let _ = self.run(target);
+            self.forget();
+        }
+        // In this order: when the caller sees the end, the owner sees it as well.
+        let _ = shutdown(&self.near, Shutdown::Both);
+        proof::end(&self.socket);
     }
 
     /// Does what the caller says, until the connection ends.

@@ -2,7 +2,7 @@
 //! caller knows. News are what differs.
 #![allow(unsafe_code)] // Memory of segments.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -33,8 +33,8 @@ struct Block {
     lines: u64,
     /// Those of which the next news tell every word: the caller stored to a part of each, and this side does not know what it knows of the other bytes.
     fresh: u64,
-    /// The caller has stored to it again since it was last at the end of the order.
-    is_in_use: bool,
+    /// When the caller stored to it last, by `Watch::turn`.
+    last: u64,
     /// What the caller knows.
     twin: Box<[u64; WORDS]>,
 }
@@ -59,8 +59,8 @@ pub struct Watch {
     /// How many news were made for it, each of which is one frame (`Said::News`). It may have no pieces, and a part of the last one may still wait in the agent.
     pub news: u64,
     blocks: BTreeMap<usize, Block>,
-    /// The numbers of the blocks. The first one is the next to make way, unless it is in use.
-    order: VecDeque<usize>,
+    /// How often the caller has stored to a block.
+    turn: u64,
     /// Frames of stores and copies that have come, and how many of them the caller was told of.
     frames: u64,
     frames_told: u64,
@@ -82,7 +82,7 @@ fn parts(at: usize, size: usize) -> impl Iterator<Item = (usize, Range<usize>)> 
 impl Watch {
     /// Nothing is watched.
     pub fn new(memory: Mapping, connection: u64) -> Watch {
-        Watch { memory, connection, news: 0, blocks: BTreeMap::new(), order: VecDeque::new(), frames: 0, frames_told: 0 }
+        Watch { memory, connection, news: 0, blocks: BTreeMap::new(), turn: 0, frames: 0, frames_told: 0 }
     }
 
     /// Whether something is watched.
@@ -97,35 +97,23 @@ impl Watch {
         if is_within { Ok((at, self.memory.base.wrapping_add(at))) } else { Err(Error::OutOfRange) }
     }
 
-    /// One block is watched no longer. Those in use, such as that of a flag, stay for another round.
+    /// One block is watched no longer: that to which the caller has not stored for longest.
     fn evict(&mut self) {
-        while let Some(number) = self.order.pop_front() {
-            match self.blocks.get_mut(&number) {
-                Some(block) if block.is_in_use => {
-                    block.is_in_use = false;
-                    self.order.push_back(number);
-                }
-                _ => {
-                    self.blocks.remove(&number);
-                    return;
-                }
-            }
-        }
+        let oldest = self.blocks.iter().min_by_key(|(_, block)| block.last).map(|(&number, _)| number);
+        oldest.and_then(|number| self.blocks.remove(&number));
     }
 
     /// The lines of this place are watched.
     fn begin(&mut self, at: usize, size: usize) {
         for (number, part) in parts(at, size) {
             let (some, all) = lines(&part);
-            if !self.blocks.contains_key(&number) {
-                if self.blocks.len() == BLOCKS {
-                    self.evict();
-                }
-                self.order.push_back(number);
+            if self.blocks.len() == BLOCKS && !self.blocks.contains_key(&number) {
+                self.evict();
             }
-            let new = || Block { lines: 0, fresh: 0, is_in_use: false, twin: Box::new([0; WORDS]) };
+            let new = || Block { lines: 0, fresh: 0, last: 0, twin: Box::new([0; WORDS]) };
             let block = self.blocks.entry(number).or_insert_with(new);
-            block.is_in_use |= block.lines != 0;
+            self.turn += 1;
+            block.last = self.turn;
             block.fresh |= some & !all & !block.lines;
             block.lines |= some;
         }
@@ -181,6 +169,9 @@ impl Watch {
         let mut bytes = vec![0; size];
         // SAFETY: within the mapping.
         unsafe { ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), bytes.len()) };
+        // Ordering: Acquire; what the owner had stored before these bytes is found by a comparison after this. A processor may load in
+        // any order, as those of AArch64 do.
+        fence(Ordering::Acquire);
         if is_shown {
             self.note_known(at, &bytes);
         }
@@ -245,7 +236,7 @@ impl Block {
             for word in line * LINE / WORD..(line + 1) * LINE / WORD {
                 // SAFETY: within the mapping, which ends at a page; aligned.
                 let there = unsafe { AtomicU64::from_ptr(base.wrapping_add(word * WORD).cast()) };
-                // Ordering: `news::tell` has a fence before, and what is said goes through the kernel.
+                // Ordering: there was a fence before, in `news::tell` or in `Watch::read`, and what is said goes through the kernel.
                 let there = there.load(Ordering::Relaxed);
                 let at = first + word * WORD;
                 if !is_told(&at) && (there != self.twin[word] || self.fresh >> line & 1 != 0) {
@@ -364,7 +355,19 @@ mod tests {
         assert_eq!(told_before, Some(vec![(0, 64)]), "the rest of its line");
         put(&own, 0, 0);
         assert_eq!(told(&mut watch).map(|told| told.1), Some(vec![(0, 8)]));
-        assert_eq!((watch.blocks.len(), watch.order.len()), (BLOCKS, BLOCKS));
+        assert_eq!(watch.blocks.len(), BLOCKS);
+    }
+
+    #[test]
+    fn the_block_that_was_stored_to_last_stays_watched() {
+        let (mut watch, own) = watch(2 * BLOCKS * BLOCK / page());
+        let mut store = |block: usize| watch.store(&[((block * BLOCK) as u64, LINE as u32)], &[1; LINE]).unwrap();
+        // All but one were stored to more often, but long ago.
+        (0..2).for_each(|_| (0..BLOCKS - 1).for_each(&mut store));
+        store(BLOCKS - 1);
+        store(BLOCKS);
+        put(&own, (BLOCKS - 1) * BLOCK, 0);
+        assert_eq!(told(&mut watch).map(|told| told.1), Some(vec![(((BLOCKS - 1) * BLOCK) as u64, 8)]));
     }
 
     #[test]

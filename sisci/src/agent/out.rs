@@ -71,6 +71,13 @@ impl Agent {
     /// Tells the caller what it shall know, but for the bytes `but`: in how many frames. Each of them may wait for room as long as `patience` says; without,
     /// until the end of the connection. Nothing if the caller did not take all of it.
     pub(super) fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
+        let told = self.tell_all(watch, but, patience);
+        // However it went, this thread may have had the right to say something just when another one wanted to say this.
+        self.say_leave();
+        told
+    }
+
+    fn tell_all(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
         let end = Instant::now() + SLOWLY;
         let until = || patience.map(|patience| end.min(Instant::now() + patience));
         if patience == Some(Duration::ZERO) {
@@ -88,7 +95,6 @@ impl Agent {
             out.news = Some((watch.connection, watch.news));
             let has_gone = self.push(&mut out, until);
             drop(out);
-            self.say_leave();
             count += 1;
             if has_gone != Ok(true) {
                 return None;

@@ -82,6 +82,34 @@ fn a_caller_of_an_interrupt_only_triggers_it() {
 }
 
 #[test]
+fn owner_and_caller_see_the_end_while_other_threads_have_the_agent() {
+    let (agent, owner, caller) = agent();
+    let agent = Arc::new(agent);
+    let _other = agent.clone();
+    shutdown(&caller, Shutdown::Write).unwrap();
+    agent.attend(&Target::Socket);
+    for end in [&owner, &caller] {
+        assert_eq!(recv(end, &mut [0; 8][..], RecvFlags::DONTWAIT).map(|(count, _)| count), Ok(0));
+    }
+}
+
+#[test]
+fn a_thread_that_looks_for_news_says_that_the_owner_asks_to_leave() {
+    for is_slow in [true, false] {
+        let (agent, _owner, caller) = agent();
+        // The service has found that another thread has the right to say something.
+        agent.shall_leave.store(true, Ordering::SeqCst);
+        let target = Arc::new(Target::Memory(Watch::new(mapping(), 1).into()));
+        let teller = CallerNews { agent: agent.into(), target, is_slow: AtomicBool::new(is_slow) };
+        teller.tell();
+        let mut inbox = Inbox::default();
+        let (count, _) = recv(&caller, inbox.room(), RecvFlags::DONTWAIT).unwrap();
+        inbox.came(count);
+        assert_eq!(inbox.next::<Said>().unwrap().map(|(said, _)| said), Some(Said::Leave));
+    }
+}
+
+#[test]
 fn news_that_have_no_room_go_before_what_is_said_next() {
     let (agent, _owner, caller) = agent();
     let connection = news::number();

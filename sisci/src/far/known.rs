@@ -28,16 +28,18 @@ pub struct Known {
     has_stored: bool,
     /// What the owner may not have had when it told the next news. It says what it has at least after each `say::FRAMES` frames.
     flights: VecDeque<Flight>,
-    /// How many places are in `flights`.
+    /// How many places are in `flights`, with `FLIGHT` for each flight itself.
     places: usize,
     /// The words from this one on were asked for and have not come. For each: the number of the last news that told it meanwhile.
     asked: (usize, Vec<u64>),
 }
 
-/// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come.
+/// A flight takes as much memory as so many places.
+const FLIGHT: usize = 4;
+/// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come. They take 256 MiB.
 const PLACES: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 /// An honest owner says so in time: there may be far more than it lets come before it does.
-const _: () = assert!(cfg!(test) || FRAMES as usize * PIECES <= PLACES / 16);
+const _: () = assert!(cfg!(test) || FRAMES as usize * (PIECES + FLIGHT) <= PLACES / 16);
 
 /// The bytes of a word which are in one of these places.
 fn covered<'a>(word: usize, places: impl Iterator<Item = &'a Range<usize>>) -> u64 {
@@ -82,7 +84,7 @@ impl Known {
     }
 
     fn fly(&mut self, places: Vec<Range<usize>>) {
-        self.places += places.len();
+        self.places += FLIGHT + places.len();
         self.flights.push_back(Flight { frame: UNSENT, places });
     }
 
@@ -116,7 +118,7 @@ impl Known {
     /// So many frames have come at the owner.
     pub fn arrived(&mut self, frames: u64) {
         while self.flights.front().is_some_and(|flight| flight.frame <= frames) {
-            self.places -= self.flights.pop_front().map_or(0, |flight| flight.places.len());
+            self.places -= self.flights.pop_front().map_or(0, |flight| FLIGHT + flight.places.len());
         }
     }
 
@@ -255,13 +257,15 @@ mod tests {
     #[test]
     fn an_owner_that_says_nothing_is_noticed() {
         let mut side = Side::new();
-        side.known.fly(vec![0..1; PLACES]);
+        side.known.fly(vec![0..1; PLACES - FLIGHT]);
         side.known.leave(1);
         assert!(!side.known.is_deceived());
         side.stores(1, 1, Some(2));
         assert!(side.known.is_deceived());
         side.hears(1, 2, 2, 0);
         assert_eq!((side.known.is_deceived(), side.known.places), (false, 0));
+        (0..PLACES / FLIGHT).for_each(|frame| side.stores(1, frame as u64, Some(3)));
+        assert!(side.known.is_deceived(), "of frames with little in them fewer are kept");
     }
 
     #[test]

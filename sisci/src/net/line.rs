@@ -17,7 +17,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::say::{Inbox, Say, frame};
+use super::say::{CONNECTIONS, Inbox, Say, frame};
 use super::{news, proof};
 use crate::calm;
 use crate::error::{Error, Result};
@@ -203,8 +203,8 @@ impl Line {
         out.clear();
         // Ordering: `said` and `frames` change under the lock of `out` alone.
         let known = news::since(self.said.load(Ordering::Relaxed));
-        if let Some((_, connections)) = known.as_ref().filter(|(_, connections)| !connections.is_empty()) {
-            frame(&Say::After(connections.clone()), &[], &mut out)?;
+        for connections in known.iter().flat_map(|(_, connections)| connections.chunks(CONNECTIONS)) {
+            frame(&Say::After(connections.to_vec()), &[], &mut out)?;
         }
         frame(say, body, &mut out)?;
         let number = self.frames.load(Ordering::Relaxed) + 1;

@@ -10,10 +10,10 @@
 //!
 //! One of the news is one frame (`Said::News`), and has a number: how many there were on its connection until then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -51,7 +51,7 @@ pub fn tell() {
     fence(Ordering::Acquire);
     // Nothing is locked meanwhile: a caller may take its time.
     let tellers: Vec<_> = TELLERS.read().iter().filter_map(Weak::upgrade).collect();
-    tellers.iter().for_each(|teller| teller.tell());
+    tellers.into_iter().for_each(|teller| teller.tell());
 }
 
 /// `teller` has gone.
@@ -62,25 +62,25 @@ pub fn remove(teller: &Arc<dyn Teller>) {
     COUNT.store(tellers.len() as u64, Ordering::Release);
 }
 
-/// The first number of this process, and how many it has given.
-static FIRST: OnceLock<u64> = OnceLock::new();
-static GIVEN: AtomicU64 = AtomicU64::new(0);
-
-/// A number for a connection that no other one has, in any process.
+/// A number for a connection of which this process is the owner, until `forget`. No other connection has it, in any process. It is random, so that no process can
+/// give it to a connection of its own beforehand.
 pub fn number() -> u64 {
-    let first = *FIRST.get_or_init(|| getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) << 32));
-    // Ordering: only that no two get the same.
-    first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed))
+    let mut tally = TALLY.lock();
+    let mut number = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) << 32).max(1);
+    // Only where the system has no random numbers.
+    while !tally.own.insert(number) {
+        number = number.wrapping_add(1);
+    }
+    number
 }
 
-/// Whether this process has given the number, as the owner.
+/// Whether this process is the owner of a connection with this number.
 pub fn is_own(connection: u64) -> bool {
-    // Ordering: a thread that asks has heard of the number by way of others, which were told after it was given.
-    FIRST.get().is_some_and(|first| connection.wrapping_sub(*first) < GIVEN.load(Ordering::Relaxed))
+    TALLY.lock().own.contains(&connection)
 }
 
-/// A process remembers how many news there are of so many connections, the last ones. What follows from news of another connection may overtake them. Only a
-/// job of very many nodes has more at once.
+/// A process remembers how many news there are of the connections of which it is the owner, and of so many others, the last ones. What follows from news of
+/// yet another one may overtake them. Only a job of very many nodes has more at once.
 const REMEMBERED: usize = 256;
 
 /// For each connection: how many of its news this process knows, and the stamp at which it learned that.
@@ -88,10 +88,12 @@ const REMEMBERED: usize = 256;
 struct Tally {
     /// The last stamp: each change gets the next one.
     stamp: u64,
+    /// The connections of which this process is the owner.
+    own: BTreeSet<u64>,
     of: BTreeMap<u64, (u64, u64)>,
 }
 
-static TALLY: Mutex<Tally> = Mutex::new(Tally { stamp: 0, of: BTreeMap::new() });
+static TALLY: Mutex<Tally> = Mutex::new(Tally { stamp: 0, own: BTreeSet::new(), of: BTreeMap::new() });
 /// Its stamp, so that a thread that has nothing new to say takes no lock.
 static STAMP: AtomicU64 = AtomicU64::new(0);
 
@@ -101,9 +103,10 @@ impl Tally {
             return;
         }
         self.stamp += 1;
-        self.of.insert(connection, (count, self.stamp));
-        while self.of.len() > REMEMBERED {
-            let oldest = self.of.iter().min_by_key(|(_, (_, stamp))| *stamp).map(|(&connection, _)| connection);
+        let is_new = self.of.insert(connection, (count, self.stamp)).is_none();
+        let others = || self.of.iter().filter(|(connection, _)| !self.own.contains(connection));
+        if is_new && others().count() > REMEMBERED {
+            let oldest = others().min_by_key(|(_, (_, stamp))| *stamp).map(|(&connection, _)| connection);
             oldest.and_then(|oldest| self.of.remove(&oldest));
         }
     }
@@ -124,7 +127,9 @@ pub fn note(connection: u64, count: u64) {
 
 /// This connection has ended.
 pub fn forget(connection: u64) {
-    TALLY.lock().of.remove(&connection);
+    let mut tally = TALLY.lock();
+    tally.own.remove(&connection);
+    tally.of.remove(&connection);
 }
 
 /// What this process has come to know after the stamp `seen`, and the stamp now; nothing if there is nothing.
@@ -154,5 +159,19 @@ mod tests {
         (10..10 + REMEMBERED as u64).for_each(|connection| tally.note(connection, 1));
         let all = tally.since(0);
         assert_eq!((all.len(), all[0]), (REMEMBERED, (10, 1)));
+        tally.own = (1000..2000).collect();
+        (1000..2000).for_each(|connection| tally.note(connection, 1));
+        assert_eq!(tally.since(0).len(), REMEMBERED + 1000, "those that this process tells itself");
+        tally.note(1, 3);
+        assert_eq!(tally.since(0)[..2], [(1, 3), (11, 1)]);
+    }
+
+    #[test]
+    fn a_connection_has_a_number_that_nobody_guesses() {
+        let numbers = [(); 3].map(|()| number());
+        assert!(numbers.iter().all(|&number| is_own(number)));
+        assert!(numbers.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) > 1));
+        numbers.map(forget);
+        assert!(!numbers.iter().any(|&number| is_own(number)));
     }
 }

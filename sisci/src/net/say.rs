@@ -16,6 +16,8 @@ pub const PIECES: usize = 1024;
 /// When so many frames of stores and copies have come that the caller was not told of, an owner that watches lines says so with its next news, and if there
 /// are none, without any. A caller relies on that: until then it keeps what is on its way (`far::known`).
 pub const FRAMES: u64 = 512;
+/// Connections in one `After`, at most: each has up to twenty bytes of a head.
+pub const CONNECTIONS: usize = 1024;
 /// Bytes of the two lengths.
 pub const LENGTHS: usize = 8;
 
@@ -233,6 +235,12 @@ mod tests {
         assert_eq!(inbox.next::<Say>().err(), Some(Error::InconsistentVersions), "a word of no kind");
         let mut most = Vec::new();
         frame(&Say::Stores(vec![(u64::MAX, u32::MAX); PIECES]), &[], &mut most).unwrap();
-        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head");
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of stores");
+        most.clear();
+        frame(&Say::After(vec![(u64::MAX, u64::MAX); CONNECTIONS]), &[], &mut most).unwrap();
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of `After`");
+        most.clear();
+        frame(&Said::News { after: u64::MAX, pieces: vec![(u64::MAX, u32::MAX); PIECES] }, &[], &mut most).unwrap();
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of news");
     }
 }

@@ -280,7 +280,8 @@ impl Line {
             }
             self.take(&mut back)?;
         }
-        Ok(())
+        // What came behind the last bytes was received with them, so the socket shows it to nobody.
+        if self.next(&mut back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
     }
 
     /// Takes what has come, unless a thread waits for it and does so.

@@ -178,6 +178,21 @@ fn bytes_tell_how_many_news_there_were_before_them() {
 }
 
 #[test]
+fn what_comes_together_with_the_last_bytes_is_taken_as_well() {
+    let (line, mut owner) = with_owner();
+    let mut bytes = Vec::new();
+    frame(&Said::Bytes, &[7; 8], &mut bytes).unwrap();
+    frame(&Said::News { after: 0, pieces: vec![] }, &[], &mut bytes).unwrap();
+    frame(&Said::Done(3), &[], &mut bytes).unwrap();
+    owner.write_all(&bytes).unwrap();
+    let mut to = [0; 8];
+    // SAFETY: there is room.
+    unsafe { line.read(0, to.as_mut_ptr(), 8, None) }.unwrap();
+    let answered = line.answered.load(Ordering::Relaxed); // Relaxed: one thread
+    assert_eq!((to, line.heard.count(), answered), ([7; 8], 1, 3));
+}
+
+#[test]
 fn who_waits_for_the_reader_sees_what_that_one_has_taken() {
     let (line, _owner) = with_owner();
     // The reader, which waits for something else.
