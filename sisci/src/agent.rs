@@ -154,8 +154,8 @@ impl Agent {
         }
     }
 
-    /// Does what the caller says and passes on what the owner says, until the connection ends. Then owner and caller see the end, although other threads may have
-    /// the agent for a while: they may tell news to others first.
+    /// Does what the caller says, and passes on what the owner says, until the connection ends. Owner and caller see the end at once, although other threads
+    /// may have the agent for a while: those that tell news to all callers, one after the other.
     fn attend(self: &Arc<Self>, target: &Target) {
         if service::watch(&self.near, self.clone(), &self.ticket).is_ok() {
             let _ = self.run(target);

@@ -56,7 +56,7 @@ pub struct Watch {
     memory: Mapping,
     /// The number of its connection; 0 if it takes no news.
     pub connection: u64,
-    /// How many news were made for it, each of which is one frame (`Said::News`). It may have no pieces, and a part of the last one may still wait in the agent.
+    /// How many news were made for the caller. Each of them is one frame (`Said::News`), which may have no pieces. The last one may still wait in the agent.
     pub news: u64,
     blocks: BTreeMap<usize, Block>,
     /// How often the caller has stored to a block.

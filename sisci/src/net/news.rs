@@ -62,8 +62,8 @@ pub fn remove(teller: &Arc<dyn Teller>) {
     COUNT.store(tellers.len() as u64, Ordering::Release);
 }
 
-/// A number for a connection of which this process is the owner, until `forget`. No other connection has it, in any process. It is random, so that no process can
-/// give it to a connection of its own beforehand.
+/// A number for a connection of which this process is the owner, until `forget`. No other connection has it, in any process. It is random, so that no
+/// process can give it to a connection of its own before.
 pub fn number() -> u64 {
     let mut tally = TALLY.lock();
     let mut number = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) << 32).max(1);
