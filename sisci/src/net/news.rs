@@ -171,7 +171,7 @@ mod tests {
         let numbers = [(); 3].map(|()| number());
         assert!(numbers.iter().all(|&number| is_own(number)));
         assert!(numbers.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) > 1));
-        numbers.map(forget);
+        numbers.into_iter().for_each(forget);
         assert!(!numbers.iter().any(|&number| is_own(number)));
     }
 }
