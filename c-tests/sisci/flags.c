@@ -1,13 +1,13 @@
 /* Flags that one side sets and the other clears, on two hosts: each time the same plain store. Nodes 4, 12 are on the first host, 8, 16 on the second. */
 #include "test.h"
 
-enum { NODES = 4, BYTES = 16384, PART = 512 };
+enum { NODES = 4, BYTES = 16384, PART = 512 }; /* the data begin PART ints behind the flag, and are as many */
 
 static int laps = 1000;
 
 static _Atomic int *words;
 
-/* Until the flag has this value: a program would wait for ever if a store were lost. */
+/* Waits until the flag has this value: a program would wait for ever if a store were lost. */
 static void until(volatile int *flag, int value, int lap) {
   double begin = now();
   while (*flag != value) {
@@ -37,8 +37,8 @@ static struct side joined_with(unsigned to, int first) {
   return s;
 }
 
-/* A token goes round. Who has it clears its flag and sets the next one's. In a ring of four the news that a flag is clear go straight, the token the
- * other way round. */
+/* A token goes round. The node that has it clears its own flag and sets that of the next node. In a ring of four the news that a flag is clear go straight to
+ * the node that set the flag, the token the long way round. */
 struct ring {
   int me, count, flushes;
 };
@@ -100,7 +100,7 @@ static void takes(void *arg) {
         case DATA: EXPECT(OK, SCITriggerDataInterrupt(d, &answer, sizeof answer, 0, &e)); break;
         case COPY: EXPECT(OK, SCIMemCpy(NULL, &answer, map, 0, sizeof answer, 0, &e)); break;
         case READ: s.in[PART * 3] = lap; break;
-        default: break; /* it only waits until it is told */
+        default: break; /* LOAD: the giver loads the cleared flag */
       }
     }
   }

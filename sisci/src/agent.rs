@@ -1,4 +1,4 @@
-//! Who stands in for a caller on another host, in the process of the owner: a thread for each connection. To the owner it is a peer of this host,
+//! An agent stands in for a caller on another host, in the process of the owner: a thread for each connection. To the owner it is a peer of this host,
 //! with the caller's node: it connects by the owner's name, counts as a guest, and gets the memory, to which it does what the caller says. It ends with
 //! the caller, or when the owner ends the connection.
 #![allow(unsafe_code)] // Memory of segments.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use crate::calm;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ use out::Out;
 /// Milliseconds that the owner, which is this process, may take to answer.
 const PATIENCE: u32 = 5_000;
 
-/// Whom a caller wants.
+/// What a caller wants to be connected to.
 struct Wanted {
     /// The caller's node.
     from: u32,
@@ -45,7 +45,7 @@ struct Wanted {
 
 /// What the caller may do.
 enum Target {
-    /// Write and read a segment. Who says something of it has the lock, so that it is said in the order in which it was so.
+    /// Write and read a segment. A thread holds the lock while it says what the segment holds, so the caller hears things in the order in which they were so.
     Memory(Mutex<Watch>),
     /// Trigger the interrupts of this page.
     Page(Mapping),
@@ -53,7 +53,7 @@ enum Target {
     Socket,
 }
 
-/// A connection. The first field is closed first: when the caller sees the end, the owner sees it as well.
+/// A connection.
 struct Agent {
     near: OwnedFd,
     socket: OwnedFd,
@@ -64,15 +64,16 @@ struct Agent {
     shall_leave: AtomicBool,
 }
 
-/// A caller of a segment, who is told news.
-struct Listener {
+/// What tells the caller of a segment its news.
+struct CallerNews {
     agent: Arc<Agent>,
     target: Arc<Target>,
-    /// It took none the last time, in the time that it had.
+    /// The caller took none the last time, in the time that it had.
     is_slow: AtomicBool,
 }
 
-/// How long a process that sends something waits for a caller who takes no news, since it is stopped.
+/// How long a thread that tells news waits for one caller that takes nothing, at most: most likely it is stopped. From then on it is told without waiting,
+/// until it has taken all once.
 const TELL: Duration = Duration::from_millis(100);
 
 /// Another process of this host has let a caller in, who wants something of this process.
@@ -97,11 +98,12 @@ pub fn packet(node: u32, (what, id): (What, u32), from: u32, process: u64) -> Pa
 
 fn serve(socket: OwnedFd, wanted: &Wanted) {
     let until = deadline(PATIENCE);
-    // Members of a group have no news.
+    // 0 for interrupts and members of groups, which have no news.
     let connection = if wanted.what == What::Segment { news::number() } else { 0 };
     let (near, target, size) = match attach(wanted, connection) {
         Ok(attached) => attached,
         Err(error) => {
+            news::forget(connection);
             return proof::answer(&socket, &Answer { status: error as u32, ..Answer::default() }, until);
         }
     };
@@ -114,15 +116,12 @@ fn serve(socket: OwnedFd, wanted: &Wanted) {
         shall_leave: AtomicBool::new(false),
     });
     let target = Arc::new(target);
-    let listener: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
-        Arc::new(Listener { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
+    let teller: Option<Arc<dyn Teller>> = (connection != 0).then(|| {
+        Arc::new(CallerNews { agent: agent.clone(), target: target.clone(), is_slow: AtomicBool::new(false) }) as _
     });
-    listener.iter().for_each(news::add);
-    if service::watch(&agent.near, agent.clone(), &agent.ticket).is_ok() {
-        let _ = agent.run(&target);
-        agent.forget();
-    }
-    listener.iter().for_each(news::remove);
+    teller.iter().for_each(news::add);
+    agent.attend(&target);
+    teller.iter().for_each(news::remove);
     news::forget(connection);
 }
 
@@ -155,6 +154,18 @@ impl Agent {
         }
     }
 
+    /// Does what the caller says, and passes on what the owner says, until the connection ends. Owner and caller see the end at once, although other threads
+    /// may have the agent for a while: those that tell news to all callers, one after the other.
+    fn attend(self: &Arc<Self>, target: &Target) {
+        if service::watch(&self.near, self.clone(), &self.ticket).is_ok() {
+            let _ = self.run(target);
+            self.forget();
+        }
+        // In this order: when the caller sees the end, the owner sees it as well.
+        let _ = shutdown(&self.near, Shutdown::Both);
+        proof::end(&self.socket);
+    }
+
     /// Does what the caller says, until the connection ends.
     fn run(&self, target: &Target) -> Result {
         let mut inbox = Inbox::default();
@@ -176,8 +187,8 @@ impl Agent {
                 let mut watch = watch.lock();
                 let was_on = watch.is_on();
                 watch.store(&pieces, body)?;
-                // A thread tells news that nothing follows from.
-                if watch.is_on() && !was_on { far::run() } else { Ok(()) }
+                // The thread `sisci-far` tells news also while this process sends nothing.
+                if watch.is_on() && !was_on { far::start_thread() } else { Ok(()) }
             }
             (Say::Copy(at), Target::Memory(watch)) => watch.lock().copy(at, body),
             (Say::Read { at, size, is_shown }, Target::Memory(watch)) if size as usize <= MOST => {
@@ -210,16 +221,16 @@ impl Agent {
     }
 }
 
-impl Teller for Listener {
+impl Teller for CallerNews {
     fn tell(&self) {
         let Target::Memory(watch) = &*self.target else { return };
         // Ordering: a hint.
         let patience = if self.is_slow.load(Ordering::Relaxed) { Duration::ZERO } else { TELL };
-        // Who has the lock may wait for the caller, which takes what it has asked for.
+        // The thread that has the lock may wait for the caller, until that has taken the bytes that it has asked for.
         let watch = calm::lock(watch, |watch| watch.try_lock_for(patience));
         let Some(mut watch) = watch else { return self.is_slow.store(true, Ordering::Relaxed) };
         let told = self.agent.tell(&mut watch, &(0..0), Some(patience));
-        // Nothing to say says nothing of the caller.
+        // If there was nothing to tell, the caller has not shown whether it is slow.
         if told != Some(0) {
             self.is_slow.store(told.is_none(), Ordering::Relaxed);
         }
@@ -233,7 +244,7 @@ impl service::Watch for Agent {
             Err(Errno::AGAIN) => {}
             Ok(Some((Packet { verb: Verb::Leave, .. }, _))) => {
                 self.shall_leave.store(true, Ordering::SeqCst);
-                self.pass_on();
+                self.say_leave();
             }
             _ => {
                 self.forget();

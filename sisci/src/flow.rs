@@ -296,7 +296,7 @@ impl Flow {
     pub fn start(self: &Arc<Self>, transfers: Vec<Transfer>, callback: Option<Callback>, waits: bool) -> Result {
         // What was stored before the transfer is there before it.
         let asked = if card::get().is_some() { card::now() } else { 0.0 };
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
         if waits {
             // An abort by a handler would wait for what it has interrupted.
             return match calm::with_lock(|| self.run(transfers, callback, asked)) {

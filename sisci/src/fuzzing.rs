@@ -122,7 +122,7 @@ fn to_caller(bytes: &[u8]) {
     let Some((&size, bytes)) = bytes.split_first() else { return };
     let stream = if size & 1 == 0 { framed::<Said>(bytes) } else { bytes.to_vec() };
     let (line, mut owner) = with_owner();
-    line.listen(Box::new(|| {})); // news are kept
+    line.on_news(Box::new(|| {})); // news are kept
     let _ = owner.write_all(&stream);
     let _ = owner.shutdown(std::net::Shutdown::Write);
     let mut room = [0; 300];
@@ -134,7 +134,7 @@ fn to_caller(bytes: &[u8]) {
     line.look();
     let (mut known, own) = (Known::new(vec![0; 32]), [const { AtomicU64::new(0) }; 32]);
     for changed in line.news() {
-        let _ = known.told(&changed, |word| &own[word]);
+        let _ = known.show(&changed, |word| &own[word]);
     }
     assert!(is_read || line.end().is_some(), "a connection whose other side has ended");
 }

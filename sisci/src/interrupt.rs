@@ -487,7 +487,7 @@ pub fn trigger(handle: Handle) -> Result {
     let far = far::is_on().then(calm::enter).transpose()?;
     let slot = handle::find(handle, Kind::RemoteInterrupt)?;
     if far.is_some() {
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
     }
     let broken = slot.broken.load(Ordering::Acquire).then(calm::enter).transpose()?;
     if broken.is_some() && calm::with_lock(|| trigger_or_find_another(handle))? {

@@ -182,7 +182,7 @@ pub fn unmap(handle: Handle) -> Result {
     if map.transfers.load(Ordering::Acquire) > 0 {
         return Err(Error::Busy);
     }
-    far::flush(Until::Arrived);
+    far::flush(Until::Left);
     let Some(mapping) = map.mapping.lock().take() else { return Err(Error::IllegalParameter) };
     handle::remove(handle);
     if let Some((shadow, _)) = map.shadow() {

@@ -385,7 +385,7 @@ pub fn trigger(handle: Handle, data: &[u8]) -> Result {
     if data.len() > MOST {
         return Err(Error::OutOfRange);
     }
-    far::flush(Until::Arrived);
+    far::flush(Until::Left);
     match &interrupt.way {
         Way::Near(socket) => put(socket, data),
         Way::Far(line) => line.trigger(&Say::Data, data, Some(Instant::now() + PATIENCE)),

@@ -45,8 +45,9 @@ pub enum Verb {
     /// Somebody only wants to know: the answer brings a text.
     Status,
     /// A connection from another host is beside, for what has this name: `node` is that of who called, `status` the kind of name, `flags` the number, `size`
-    /// the node of the name in the lowest 16 bits, above them a number of the process that called.
-    Far,
+    /// the node of the name in the lowest 16 bits, above them a number of the process that called. What this connection carries is of the version that
+    /// `net::proof` says: when that changes, this gets another number, so that an older process of this host refuses it. 10 was the first.
+    Far = 11,
 }
 
 /// Among the flags of `Connect`: it comes for somebody on another host, whose process has the number `size`.
@@ -214,5 +215,8 @@ mod tests {
         let mut other = packet.bytes();
         other[0] ^= 1;
         assert_eq!(Packet::of(&other), None);
+        let mut older = Packet::new(Verb::Far).bytes();
+        older[4..8].copy_from_slice(&10_u32.to_ne_bytes());
+        assert_eq!(Packet::of(&older), None, "a connection of the first version");
     }
 }

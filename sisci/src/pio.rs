@@ -234,7 +234,7 @@ pub fn barrier() {
 /// Loads of maps show what peers have stored until now.
 pub fn fetch() {
     if far::is_on() {
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
         far::fetch();
     }
 }
@@ -243,7 +243,7 @@ pub fn fetch() {
 #[inline]
 pub fn drain() {
     if far::is_on() {
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
     }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 has SSE.

@@ -5,6 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 /// A resource as its owner sees it. What a resource has not is 0.
+///
+/// A field that is added, here or in `Peer`, needs `#[serde(default)]`: an owner with an older library does not say it, and without that would be listed as one
+/// that does not answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The process that answered.

@@ -1,5 +1,8 @@
 //! What an agent says to its caller: frames, whole and in order. The thread of the connection waits while the caller takes nothing. Other threads, which
 //! tell news, wait for a limited time: what there is no room for then stays here, and goes before what is said next.
+//!
+//! At most one frame of news waits here ([`Agent::tell`]): the next one is made only when all before it has gone. So news need no list and no limit. What a
+//! slow caller was not told yet the next comparison finds again, as it is by then.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -15,11 +18,11 @@ use crate::calm;
 use crate::error::{Error, Result};
 use crate::name::{Deadline, wait_for};
 use crate::net::say::{self, Said};
-use crate::net::{news, proof};
+use crate::net::{ORDER, news, proof};
 use crate::watch::{Changes, Watch};
 
-/// How long a thread tells news to one caller, at most, that takes them slowly: as long as `order` waits for one.
-const MOST: Duration = Duration::from_secs(3);
+/// How long a thread tells news to one caller that takes them, but slowly.
+const SLOWLY: Duration = ORDER;
 
 /// What is going out.
 #[derive(Default)]
@@ -32,7 +35,7 @@ pub(super) struct Out {
 }
 
 impl Agent {
-    /// Lets go what is there, for as long. False if not all of it goes.
+    /// Sends what is in `out`, until this time. False if something is left then.
     fn push(&self, out: &mut Out, until: Deadline) -> Result<bool> {
         let flags = if until.is_some() { SendFlags::DONTWAIT } else { SendFlags::empty() };
         while out.done < out.bytes.len() {
@@ -55,7 +58,7 @@ impl Agent {
         calm::with_lock(|| wait_for(&self.socket, PollFlags::OUT, until)).is_ok()
     }
 
-    /// The right to say something, when all that was said before has gone, and there is room for more. Nothing if that is not so by then.
+    /// The right to say something, when all that was said before has gone, and there is room for more. Nothing if that is not so until this time.
     fn turn(&self, until: Deadline) -> Option<MutexGuard<'_, Out>> {
         let mut out = calm::lock(&self.out, |out| match until {
             Some(until) => out.try_lock_until(until),
@@ -68,7 +71,14 @@ impl Agent {
     /// Tells the caller what it shall know, but for the bytes `but`: in how many frames. Each of them may wait for room as long as `patience` says; without,
     /// until the end of the connection. Nothing if the caller did not take all of it.
     pub(super) fn tell(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
-        let end = Instant::now() + MOST;
+        let told = self.tell_all(watch, but, patience);
+        // However it went, this thread may have had the right to say something just when another one wanted to say this.
+        self.say_leave();
+        told
+    }
+
+    fn tell_all(&self, watch: &mut Watch, but: &Range<usize>, patience: Option<Duration>) -> Option<usize> {
+        let end = Instant::now() + SLOWLY;
         let until = || patience.map(|patience| end.min(Instant::now() + patience));
         if patience == Some(Duration::ZERO) {
             // Perhaps something was left the last time, and nothing will be said now.
@@ -78,14 +88,13 @@ impl Agent {
         while let Some(changes) = next.and_then(|next| watch.changes(next, but)) {
             let until = until();
             let mut out = self.turn(until)?;
-            watch.tell(&changes);
+            watch.note_told(&changes);
             next = changes.next;
             let Changes { after, pieces, bytes, .. } = changes;
             say::frame(&Said::News { after, pieces }, &bytes, &mut out.bytes).ok()?;
             out.news = Some((watch.connection, watch.news));
             let has_gone = self.push(&mut out, until);
             drop(out);
-            self.pass_on();
             count += 1;
             if has_gone != Ok(true) {
                 return None;
@@ -100,13 +109,13 @@ impl Agent {
         say::frame(said, body, &mut out.bytes)?;
         self.push(&mut out, None)?;
         drop(out);
-        self.pass_on();
+        self.say_leave();
         Ok(())
     }
 
     /// Tells the caller that the owner asks it to leave, unless another thread is saying something and will do that afterwards.
-    pub(super) fn pass_on(&self) {
-        // Ordering: SeqCst, with the lock between: who sets the word and finds the lock taken is seen by who lets the lock go.
+    pub(super) fn say_leave(&self) {
+        // Ordering: SeqCst, with the lock between: if a thread sets the word and finds the lock taken, the thread that lets the lock go sees the word.
         while self.shall_leave.load(Ordering::SeqCst) {
             let Some(mut out) = self.out.try_lock() else { return };
             if self.shall_leave.swap(false, Ordering::SeqCst) {

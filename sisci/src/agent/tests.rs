@@ -49,22 +49,22 @@ fn a_caller_that_takes_nothing_is_waited_for_once() {
     let (agent, _owner, caller) = agent();
     let target = Arc::new(Target::Memory(Watch::new(mapping(), 1).into()));
     agent.obey(&target, Say::Stores(vec![(0, 1)]), &[1]).unwrap();
-    let listener = Listener { agent: agent.into(), target: target.clone(), is_slow: AtomicBool::new(false) };
-    let is_slow = || listener.is_slow.load(Ordering::Relaxed);
+    let teller = CallerNews { agent: agent.into(), target: target.clone(), is_slow: AtomicBool::new(false) };
+    let is_slow = || teller.is_slow.load(Ordering::Relaxed);
     // Answers leave no room.
     let full = [0; MOST];
-    while send(&listener.agent.socket, &full, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
-    listener.tell();
+    while send(&teller.agent.socket, &full, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
+    teller.tell();
     assert!(is_slow());
     let Target::Memory(watch) = &*target else { panic!("it is memory") };
     let changes = watch.lock().changes(0, &(0..0)).unwrap();
-    watch.lock().tell(&changes);
-    listener.tell();
+    watch.lock().note_told(&changes);
+    teller.tell();
     assert!(is_slow(), "it had nothing to take");
     watch.lock().store(&[(64, 1)], &[1]).unwrap();
     let mut taken = vec![0; MOST];
     while recv(&caller, &mut taken[..], RecvFlags::DONTWAIT).is_ok() {}
-    listener.tell();
+    teller.tell();
     assert!(!is_slow());
 }
 
@@ -82,14 +82,42 @@ fn a_caller_of_an_interrupt_only_triggers_it() {
 }
 
 #[test]
+fn owner_and_caller_see_the_end_while_other_threads_have_the_agent() {
+    let (agent, owner, caller) = agent();
+    let agent = Arc::new(agent);
+    let _other = agent.clone();
+    shutdown(&caller, Shutdown::Write).unwrap();
+    agent.attend(&Target::Socket);
+    for end in [&owner, &caller] {
+        assert_eq!(recv(end, &mut [0; 8][..], RecvFlags::DONTWAIT).map(|(count, _)| count), Ok(0));
+    }
+}
+
+#[test]
+fn a_thread_that_looks_for_news_says_that_the_owner_asks_to_leave() {
+    for is_slow in [true, false] {
+        let (agent, _owner, caller) = agent();
+        // The service has found that another thread has the right to say something.
+        agent.shall_leave.store(true, Ordering::SeqCst);
+        let target = Arc::new(Target::Memory(Watch::new(mapping(), 1).into()));
+        let teller = CallerNews { agent: agent.into(), target, is_slow: AtomicBool::new(is_slow) };
+        teller.tell();
+        let mut inbox = Inbox::default();
+        let (count, _) = recv(&caller, inbox.room(), RecvFlags::DONTWAIT).unwrap();
+        inbox.came(count);
+        assert_eq!(inbox.next::<Said>().unwrap().map(|(said, _)| said), Some(Said::Leave));
+    }
+}
+
+#[test]
 fn news_that_have_no_room_go_before_what_is_said_next() {
     let (agent, _owner, caller) = agent();
     let connection = news::number();
     let target = Arc::new(Target::Memory(Watch::new(mapping(), connection).into()));
-    let listener = Listener { agent: agent.into(), target, is_slow: AtomicBool::new(true) };
+    let teller = CallerNews { agent: agent.into(), target, is_slow: AtomicBool::new(true) };
     // More than there is room for.
     let (said, frames) = (Said::News { after: 0, pieces: vec![(0, MOST as u32)] }, 16);
-    assert_eq!(listener.agent.news_come(&said, &[7; MOST], frames, (connection, 1)), Ok(false));
+    assert_eq!(teller.agent.news_come(&said, &[7; MOST], frames, (connection, 1)), Ok(false));
     let is_told = || news::since(0).is_some_and(|(_, known)| known.contains(&(connection, 1)));
     let mut inbox = Inbox::default();
     let mut next = |meanwhile: &dyn Fn()| loop {
@@ -101,14 +129,14 @@ fn news_that_have_no_room_go_before_what_is_said_next() {
             inbox.came(count);
         }
     };
-    listener.tell();
+    teller.tell();
     assert!(!is_told(), "nobody hears of what has not gone");
     for _ in 0..frames {
         // What is left goes, though there is nothing to tell.
-        assert_eq!(next(&|| listener.tell()), (said.clone(), MOST));
+        assert_eq!(next(&|| teller.tell()), (said.clone(), MOST));
     }
     assert!(is_told());
-    listener.agent.say(&Said::Done(3), &[]).unwrap();
+    teller.agent.say(&Said::Done(3), &[]).unwrap();
     assert_eq!(next(&|| ()), (Said::Done(3), 0));
 }
 

@@ -1,4 +1,5 @@
-//! When stores leave and loads are shown: at the calls where the contract says so, and by a thread now and then.
+//! When stores leave and loads are shown: at the calls where the contract says so, and by a thread now and then. The thread, `sisci-far`, also tells callers
+//! on other hosts the news of this process, though it sends nothing.
 
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Weak};
@@ -22,8 +23,8 @@ const NAP: Duration = Duration::from_micros(500);
 /// What a flush waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// All has left; in timing mode it has arrived.
-    Arrived,
+    /// All has left. In timing mode it has arrived as well.
+    Left,
     /// This side knows that it has arrived.
     Acknowledged,
 }
@@ -31,8 +32,8 @@ pub enum Until {
 /// All shadows of this process, and whether the thread runs.
 static SHADOWS: Mutex<(Vec<Weak<Shadow>>, bool)> = Mutex::new((Vec::new(), false));
 
-/// The thread runs from now on.
-pub fn run() -> Result {
+/// The thread `sisci-far` runs from now on.
+pub fn start_thread() -> Result {
     let mut shadows = SHADOWS.lock();
     if !shadows.1 {
         worker::spawn("sisci-far", look_again)?;
@@ -47,7 +48,7 @@ pub(super) fn add(shadow: &Arc<Shadow>) -> Result {
     shadows.0.retain(|shadow| shadow.strong_count() > 0);
     shadows.0.push(Arc::downgrade(shadow));
     drop(shadows);
-    run()
+    start_thread()
 }
 
 /// The shadows that there are.
@@ -65,7 +66,7 @@ pub fn flush(until: Until) -> bool {
     calm::with_lock(|| send_all(&all(), until, |shadow| Some(shadow.state())))
 }
 
-/// Sends what the program has stored to these, each of which is locked in this way.
+/// Sends what the program has stored to these. `state` locks one of them, or says that it shall be left out.
 fn send_all<'a>(
     shadows: &'a [Arc<Shadow>],
     until: Until,
@@ -82,7 +83,7 @@ fn send_all<'a>(
         take_time(card, shadows, arrived, until);
     }
     let targets = shadows.iter().filter_map(|shadow| shadow.targets.as_ref());
-    until == Until::Arrived || targets.filter(|targets| !targets.settle()).count() == 0
+    until == Until::Left || targets.filter(|targets| !targets.settle()).count() == 0
 }
 
 /// The rest of a flush in timing mode: all is there at `arrived`.
@@ -99,7 +100,7 @@ fn take_time(card: &Card, shadows: &[Arc<Shadow>], arrived: f64, until: Until) {
 /// Looks what near peers have stored since the last time; whether there was anything.
 fn fetch_near() -> bool {
     let mut is_new = false;
-    // Who sends to another host or reads there has the state meanwhile: this does not wait for that.
+    // A thread that sends to another host, or reads there, has the state meanwhile: this does not wait for it.
     for shadow in all().into_iter().filter(|shadow| shadow.targets.is_none()) {
         is_new |= shadow.fetch(&shadow.state(), shadow.pages());
     }
@@ -126,7 +127,8 @@ fn fetch_all() {
 /// The thread looks for what near peers have stored only in each such turn, unless it found something the last time: it compares all memory then.
 const SELDOM: u32 = 16;
 
-/// The thread: what the program stores leaves although it never flushes, and what near peers store is shown. Ends with the last shadow.
+/// The thread. Each half millisecond it tells news, and sends what the program has stored, which may never flush. Now and then it shows what near peers have
+/// stored. It ends when there is neither a shadow nor a caller of this process's segments on another host.
 fn look_again() {
     let (mut turn, mut last, mut nap) = (0, 0, NAP);
     loop {
@@ -136,7 +138,7 @@ fn look_again() {
         news::tell();
         let mut shadows = SHADOWS.lock();
         shadows.0.retain(|shadow| shadow.strong_count() > 0);
-        if shadows.0.is_empty() && !news::is_wanted() {
+        if shadows.0.is_empty() && !news::has_tellers() {
             shadows.1 = false;
             return;
         }
@@ -144,8 +146,9 @@ fn look_again() {
         drop(shadows);
         let has_room = |shadow: &Arc<Shadow>| shadow.targets.as_ref().is_none_or(|targets| targets.has_room());
         let able: Vec<_> = living.into_iter().filter(has_room).collect();
-        // A peer that is stopped, or another thread that waits for it, does not hold up the stores to others, nor the news.
-        send_all(&able, Until::Arrived, |shadow| shadow.state.try_lock_for(NAP));
+        // Another thread that waits for a peer does not hold this up, nor does a peer that has no room. One that has just stopped does so once: for `ORDER`
+        // before something goes to others, and until its connection ends if there was room for only a part of what was stored.
+        send_all(&able, Until::Left, |shadow| shadow.state.try_lock_for(NAP));
         if turn - last >= SELDOM && !fetch_near() {
             last = turn;
         }

@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::piece::{WORD, differing};
 use crate::net::Changed;
+use crate::net::say::{FRAMES, PIECES};
 
 /// A frame of bytes that have left, or leave just now.
 struct Flight {
-    /// The number of the frame that has them.
-    last: u64,
+    /// The number of the frame.
+    frame: u64,
     /// Where they go, in ascending order.
     places: Vec<Range<usize>>,
 }
 
-/// Of a frame that has no number yet.
+/// In place of a number, of a frame that has none yet.
 const UNSENT: u64 = u64::MAX;
 
 /// What this side knows of a segment. Nobody waits for a peer while this is locked.
@@ -24,17 +25,21 @@ pub struct Known {
     /// What was sent, fetched, or told by news.
     pub twin: Vec<u64>,
     /// Plain stores have left, so the owner sends news from now on.
-    is_told: bool,
-    /// What the owner may not have had when it told the next news. The owner says at least after some hundred frames what it has.
+    has_stored: bool,
+    /// What the owner may not have had when it told the next news. It says what it has at least after each `say::FRAMES` frames.
     flights: VecDeque<Flight>,
-    /// Places in them.
+    /// How many places are in `flights`, with `FLIGHT` for each flight itself.
     places: usize,
-    /// Words were asked for that have not come yet, from this one on: the number of the last news since then about each.
+    /// The words from this one on were asked for and have not come. For each: the number of the last news that told it meanwhile.
     asked: (usize, Vec<u64>),
 }
 
-/// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come.
+/// A flight takes as much memory as so many places.
+const FLIGHT: usize = 4;
+/// Places that are on their way, at most: more than any kernel takes before the owner has said that they have come. They take 256 MiB.
 const PLACES: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
+/// An honest owner says so in time: there may be far more than it lets come before it does.
+const _: () = assert!(cfg!(test) || FRAMES as usize * (PIECES + FLIGHT) <= PLACES / 16);
 
 /// The bytes of a word which are in one of these places.
 fn covered<'a>(word: usize, places: impl Iterator<Item = &'a Range<usize>>) -> u64 {
@@ -59,7 +64,7 @@ pub fn merge(own: &AtomicU64, twin: &mut u64, there: u64, kept: u64) -> bool {
         return false;
     }
     let stored = |now: u64| differing(now ^ *twin);
-    // Ordering: Release; who sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
+    // Ordering: Release; a thread that sees a flag sees what came before it. By exchange: a store that the program makes just now stays.
     let _ =
         own.fetch_update(Ordering::Release, Ordering::Relaxed, |now| Some(now & stored(now) | there & !stored(now)));
     *twin = there;
@@ -69,55 +74,56 @@ pub fn merge(own: &AtomicU64, twin: &mut u64, there: u64, kept: u64) -> bool {
 impl Known {
     /// Nothing is on its way.
     pub fn new(twin: Vec<u64>) -> Known {
-        Known { twin, is_told: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
+        Known { twin, has_stored: false, flights: VecDeque::new(), places: 0, asked: (0, Vec::new()) }
     }
 
     /// A frame of stores leaves, with these places and sizes.
     pub fn stores_leave(&mut self, pieces: &[(u64, u32)]) {
-        self.is_told = true;
+        self.has_stored = true;
         self.fly(pieces.iter().map(|&(at, size)| at as usize..at as usize + size as usize).collect());
     }
 
     fn fly(&mut self, places: Vec<Range<usize>>) {
-        self.places += places.len();
-        self.flights.push_back(Flight { last: UNSENT, places });
+        self.places += FLIGHT + places.len();
+        self.flights.push_back(Flight { frame: UNSENT, places });
     }
 
-    /// The owner has taken more than there can be under way, and says nothing of it. Asked before more leaves.
+    /// Whether more is under way than any kernel holds, so the owner takes frames and does not say so. To be asked before more leaves.
     pub fn is_deceived(&self) -> bool {
         self.places > PLACES
     }
 
     /// A copy leaves.
     pub fn copy_leaves(&mut self, place: Range<usize>) {
-        if self.is_told {
+        if self.has_stored {
             self.fly(vec![place]);
         }
     }
 
-    /// The first frame that leaves, and has no number yet, has this one. Each by itself: the owner may change what has come before the next one has.
+    /// Gives this number to the first frame that has none. Frames get their numbers one by one, since the owner may change bytes of the first before the second
+    /// has come.
     pub fn leave(&mut self, number: u64) {
-        let first = self.flights.partition_point(|flight| flight.last != UNSENT);
+        let first = self.flights.partition_point(|flight| flight.frame != UNSENT);
         if let Some(flight) = self.flights.get_mut(first) {
-            flight.last = number;
+            flight.frame = number;
         }
     }
 
     /// The bytes of a word that the owner had not got after so many frames.
     fn on_its_way(&self, word: usize, after: u64) -> u64 {
-        let flights = self.flights.iter().filter(|flight| flight.last > after);
+        let flights = self.flights.iter().filter(|flight| flight.frame > after);
         flights.fold(0, |all, flight| all | covered(word, around(&flight.places, word)))
     }
 
     /// So many frames have come at the owner.
     pub fn arrived(&mut self, frames: u64) {
-        while self.flights.front().is_some_and(|flight| flight.last <= frames) {
-            self.places -= self.flights.pop_front().map_or(0, |flight| flight.places.len());
+        while self.flights.front().is_some_and(|flight| flight.frame <= frames) {
+            self.places -= self.flights.pop_front().map_or(0, |flight| FLIGHT + flight.places.len());
         }
     }
 
     /// Shows news: `own` gives a word of what the program maps. False if they are not about this segment.
-    pub fn told<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
+    pub fn show<'a>(&mut self, changed: &Changed, own: impl Fn(usize) -> &'a AtomicU64) -> bool {
         self.arrived(changed.after);
         let mut rest = &changed.bytes[..];
         for &(at, size) in &changed.pieces {
@@ -146,10 +152,10 @@ impl Known {
         self.asked = (words.start, vec![0; words.len()]);
     }
 
-    /// Shows what was asked for: the word had this value after so many news.
-    pub fn fetched(&mut self, word: usize, there: u64, after: u64, own: &AtomicU64) {
+    /// Shows what was asked for: the word had this value when so many news had been heard.
+    pub fn fetched(&mut self, word: usize, there: u64, heard: u64, own: &AtomicU64) {
         let (first, asked) = &self.asked;
-        let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > after);
+        let is_older = asked.get(word.wrapping_sub(*first)).is_some_and(|last| *last > heard);
         merge(own, &mut self.twin[word], there, if is_older { u64::MAX } else { 0 });
     }
 }
@@ -183,7 +189,7 @@ mod tests {
         fn hears(&mut self, number: u64, after: u64, word: usize, value: u64) {
             let pieces = vec![(8 * word as u64, 8)];
             let changed = Changed { number, after, pieces, bytes: value.to_ne_bytes().to_vec() };
-            assert!(self.known.told(&changed, |word| &self.own[word]));
+            assert!(self.known.show(&changed, |word| &self.own[word]));
         }
 
         fn shows(&self, word: usize) -> (u64, u64) {
@@ -251,13 +257,15 @@ mod tests {
     #[test]
     fn an_owner_that_says_nothing_is_noticed() {
         let mut side = Side::new();
-        side.known.fly(vec![0..1; PLACES]);
+        side.known.fly(vec![0..1; PLACES - FLIGHT]);
         side.known.leave(1);
         assert!(!side.known.is_deceived());
         side.stores(1, 1, Some(2));
         assert!(side.known.is_deceived());
         side.hears(1, 2, 2, 0);
         assert_eq!((side.known.is_deceived(), side.known.places), (false, 0));
+        (0..PLACES / FLIGHT).for_each(|frame| side.stores(1, frame as u64, Some(3)));
+        assert!(side.known.is_deceived(), "of frames with little in them fewer are kept");
     }
 
     #[test]
@@ -267,7 +275,7 @@ mod tests {
         {
             let mut side = Side::new();
             let changed = Changed { number: 1, after: 0, pieces: vec![(at, size)], bytes: vec![1; bytes] };
-            assert!(!side.known.told(&changed, |word| &side.own[word]), "{at} {size} {bytes}");
+            assert!(!side.known.show(&changed, |word| &side.own[word]), "{at} {size} {bytes}");
         }
     }
 }

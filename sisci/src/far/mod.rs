@@ -1,6 +1,6 @@
 //! Segments that the program cannot map: those of other hosts, and all of peers in timing mode. What the program maps is a *shadow*: memory of its
 //! own, whose stores the library finds by comparing it with a *twin*, the bytes that both sides agree on. They go to the peer where the contract has
-//! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found.
+//! stores leave (`flush`), and by a thread each half millisecond. Loads show what the last look at the peer found, and what the owner has told since.
 #![allow(unsafe_code)] // Memory that the program and peers write to meanwhile.
 
 mod flush;
@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 use crate::memory::{Mapping, Memory, page, zeros};
 use crate::model::packets;
 use crate::net::say::{MOST, Say};
-use crate::net::{Line, news};
-pub use flush::{Until, fetch, flush, run};
+use crate::net::{AHEAD, Line, news};
+pub use flush::{Until, fetch, flush, start_thread};
 #[cfg(any(test, fuzzing))]
 pub use known::Known;
 #[cfg(not(any(test, fuzzing)))]
@@ -43,6 +43,9 @@ const SMALL: usize = 32 << 10;
 /// The test build: what a program loads of a far map is never what it stored there, nor what the peer has.
 const ODD: bool = cfg!(feature = "odd");
 
+/// Words that are fetched before any is shown: as many bytes as a connection asks for ahead of the answers.
+const AT_ONCE: usize = AHEAD * MOST / WORD;
+
 /// What it shows of copies.
 static WRONG: [u8; MOST] = [0x5a; MOST];
 
@@ -57,9 +60,9 @@ pub struct Shadow {
     pub memory: Memory,
     /// The library's own map of it.
     own: Mapping,
-    /// Whose it is sends what was stored, so that it leaves in order.
+    /// Its holder sends what was stored, so stores leave in order.
     state: Mutex<State>,
-    /// Of who has the state as well; news need this alone.
+    /// A holder of `state` may take it. Showing news takes this one alone.
     known: Mutex<Known>,
     /// The segment itself, if it is on other hosts.
     targets: Option<Arc<Targets>>,
@@ -129,8 +132,8 @@ impl Shadow {
                 shadow.hear();
             }
         };
-        // A second shadow of a connection would never hear anything.
-        if targets.listen(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
+        // A second shadow of a connection would be shown no news.
+        if targets.on_news(Box::new(hear)) { Ok(shadow) } else { Err(Error::System) }
     }
 
     fn new(size: usize, timed: Option<Timed>, targets: Option<Arc<Targets>>) -> Result<Shadow> {
@@ -151,7 +154,7 @@ impl Shadow {
         })
     }
 
-    /// The state. Who has it may wait for a peer.
+    /// The state. A thread that has it may wait for a peer.
     fn state(&self) -> MutexGuard<'_, State> {
         calm::lock(&self.state, |state| Some(state.lock())).unwrap_or_else(|| self.state.lock())
     }
@@ -229,7 +232,7 @@ impl Shadow {
     }
 
     /// Ends the connection to an owner that takes all and never says so.
-    fn look_out(&self) {
+    fn end_if_deceived(&self) {
         let is_deceived = self.known.lock().is_deceived();
         if let Some(targets) = self.targets.as_ref().filter(|_| is_deceived) {
             targets.has_erred();
@@ -259,7 +262,7 @@ impl Shadow {
             if ODD {
                 known.arrived(changed.after);
             }
-            ODD || known.told(&changed, |at| word(&self.own, at))
+            ODD || known.show(&changed, |at| word(&self.own, at))
         });
         drop(known);
         if !is_right {
@@ -269,7 +272,7 @@ impl Shadow {
 
     /// Sends what the program has stored since the last time. The state is locked.
     fn send(&self, state: &mut State, ready: f64) {
-        self.look_out();
+        self.end_if_deceived();
         let (words, frames) = self.changed(state);
         if words.is_empty() {
             return;
@@ -307,7 +310,7 @@ impl Shadow {
     pub fn fetch_far(&self, at: usize, size: usize) -> Result {
         let Some(targets) = &self.targets else { return Ok(()) };
         let (first, end) = (at / WORD, (at + size).div_ceil(WORD));
-        let mut there = vec![0_u64; MOST];
+        let mut there = vec![0_u64; AT_ONCE];
         let mut state = self.state();
         // What the program has stored is sent first, so that it comes back.
         self.send(&mut state, 0.0);
@@ -323,8 +326,8 @@ impl Shadow {
             }
             let mut known = self.known.lock();
             for (k, &there) in there[..words].iter().enumerate().filter(|_| !ODD) {
-                let after = before.get(k * WORD / MOST).copied().unwrap_or(u64::MAX);
-                known.fetched(first + k, there, after, word(&self.own, first + k));
+                let heard = before.get(k * WORD / MOST).copied().unwrap_or(u64::MAX);
+                known.fetched(first + k, there, heard, word(&self.own, first + k));
             }
         }
         self.known.lock().ask(0..0);
@@ -351,7 +354,7 @@ impl Shadow {
             // SAFETY: the caller's.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(done), bytes.as_mut_ptr(), part) };
             let mut state = self.state();
-            self.look_out();
+            self.end_if_deceived();
             let shown = if ODD { WRONG.as_ptr() } else { bytes.as_ptr() };
             let mut known = self.known.lock();
             let twin = known.twin.as_mut_ptr().cast::<u8>().wrapping_add(place);

@@ -31,7 +31,7 @@ pub fn differing(new: u64) -> u64 {
 /// # Safety
 /// The bytes are within a mapping that nobody unmaps meanwhile.
 pub unsafe fn store(mut place: *mut u8, mut bytes: &[u8]) {
-    // Ordering: Release; who sees a flag sees what was stored before it.
+    // Ordering: Release; a thread that sees a flag sees what was stored before it.
     while !bytes.is_empty() {
         let fits = |size: &usize| (place as usize).is_multiple_of(*size) && *size <= bytes.len();
         let size = [8, 4, 2].into_iter().find(fits).unwrap_or(1);

@@ -131,8 +131,8 @@ impl Targets {
         self.lines.read().iter().all(|line| line.has_room())
     }
 
-    /// Sends words that the program has stored, in these frames, the number of each of which `numbered` gets. Targets that have ended are passed over:
-    /// the service tells of them.
+    /// Sends words that the program has stored, in these frames. `numbered` gets the number of each frame. Targets that have ended are passed over: the
+    /// service tells of them.
     pub fn words(&self, words: &[Word], frames: &[Frame], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
@@ -157,7 +157,7 @@ impl Targets {
         }
     }
 
-    /// Sends a copy of at most `MOST` bytes, whose number `numbered` gets; who does that has told the news of this process.
+    /// Sends a copy of at most `MOST` bytes. `numbered` gets its number. The thread has told the news of this process before.
     pub fn bytes(&self, at: usize, bytes: &[u8], numbered: impl Fn(u64)) {
         if let Some(mine) = &self.mine {
             let mut mine = mine.lock();
@@ -178,18 +178,18 @@ impl Targets {
         }
     }
 
-    /// Whether news may come: not of a group, nor behind the end.
+    /// Whether news may come: not for a group, nor after the end.
     pub fn has_news(&self) -> bool {
         self.mine.is_none() && self.lines.read().first().is_some_and(|line| line.end().is_none())
     }
 
-    /// `listener` shows news from now on, if any come. False if another one does.
-    pub fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) -> bool {
+    /// `shows` is called from now on when news have come, if any do. False if another function is called already.
+    pub fn on_news(&self, shows: Box<dyn Fn() + Send + Sync>) -> bool {
         let lines = self.lines.read();
-        self.mine.is_some() || lines.first().is_none_or(|line| line.listen(listener))
+        self.mine.is_some() || lines.first().is_none_or(|line| line.on_news(shows))
     }
 
-    /// The owner's news that were not taken yet.
+    /// Takes the owner's news that nobody has taken yet.
     pub fn news(&self) -> VecDeque<Changed> {
         self.lines.read().first().map(|line| line.news()).unwrap_or_default()
     }
@@ -208,7 +208,7 @@ impl Targets {
         unsafe { self.read_at(at, to, size, None) }
     }
 
-    /// Reads what is there, and how many news there were before each `MOST` bytes.
+    /// Reads what is there. `before` gets how many news were heard before each `MOST` bytes.
     ///
     /// # Safety
     /// `to` has `size` bytes; the segment has them at `at`.

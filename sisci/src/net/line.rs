@@ -1,8 +1,8 @@
-//! A connection to the owner of something on another host, on the side of who connected.
+//! A connection to the owner of something on another host, on the side that connected.
 //!
-//! Threads of the program write to it and wait for what comes back; who waits reads for all. The service looks at it when nobody does, so that an end is
-//! noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, this waits until
-//! what went out on others has arrived, for three seconds at most ([`order`]).
+//! Threads of the program write to it and wait for what comes back; a thread that waits reads for all. The service looks at it when nobody does, so that an
+//! end is noticed. What one thread sends arrives in order. Between connections order is made by waiting: before something goes out on one, this waits until
+//! what went out on the others has arrived, for each of them three seconds at most ([`give_way`]).
 
 mod back;
 
@@ -17,7 +17,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::say::{Inbox, Say, frame};
+use super::say::{CONNECTIONS, Inbox, Say, frame};
 use super::{news, proof};
 use crate::calm;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::hosts::Place;
 use crate::name::{Deadline, What, rest, wait_readable};
 use back::Heard;
 pub(super) use back::named;
-pub use back::{Changed, hear};
+pub use back::{AHEAD, Changed, hear};
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,18 +38,18 @@ pub enum End {
 
 /// What the other side says without having been asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Notice {
     /// It asks to leave.
     Leave,
     /// It has ended.
     Over(End),
 }
 
-/// Who is told of news, once.
-type Teller = Box<dyn Fn(News) + Send + Sync>;
+/// The function that is called, once for each, when the owner asks to leave and when the connection has ended.
+type Notify = Box<dyn Fn(Notice) + Send + Sync>;
 
-/// How long something that goes out on another connection waits for a process that is stopped.
-const ORDER: Duration = Duration::from_secs(3);
+/// How long something that goes out on another connection waits for this one, at most, when its peer is stopped.
+pub const ORDER: Duration = Duration::from_secs(3);
 /// The same, if it did not answer the last time.
 const SLOW: Duration = Duration::from_millis(1);
 /// How long a connection that is closed may take until the owner knows it.
@@ -72,7 +72,7 @@ pub struct Line {
     answered: AtomicU64,
     /// Something was sent after the last question.
     has_sent: AtomicBool,
-    /// Frames of stores and copies that were sent.
+    /// Frames of stores and copies that were sent on this connection.
     frames: AtomicU64,
     /// Which news of other connections were said here: the stamp of `news::since`.
     said: AtomicU64,
@@ -80,28 +80,28 @@ pub struct Line {
     /// The other side did not answer in time: nothing waits for it until it answers.
     is_slow: AtomicBool,
     end: OnceLock<End>,
-    teller: OnceLock<Teller>,
+    notify: OnceLock<Notify>,
 }
 
-/// The connections on which something was sent that nobody has waited for, each with the number of its last frame. Frames are numbered across all
-/// connections, so that no two have the same number.
+/// The connections on which something was sent that nobody has waited for, each with the turn of its last frame. Turns are counted across all
+/// connections, so that no two frames have the same.
 struct Sent {
-    frames: u64,
+    turns: u64,
     lines: Vec<(Weak<Line>, u64)>,
 }
 
-static SENT: Mutex<Sent> = Mutex::new(Sent { frames: 0, lines: Vec::new() });
+static SENT: Mutex<Sent> = Mutex::new(Sent { turns: 0, lines: Vec::new() });
 
-/// Before something is sent on these connections: this process's news are told, and [`give_way`].
+/// Tells this process's news, then does what [`give_way`] does. To be called before something is sent on these connections.
 pub fn order(lines: &[Arc<Line>]) {
     news::tell();
     give_way(lines);
 }
 
-/// Before something is sent on these connections, whose sender has told the news of this process: waits until what was sent on all others has arrived, as
-/// long as their peers answer.
+/// Waits until what was sent on all other connections has arrived, as long as their peers answer. To be called before something is sent on these
+/// connections, by a thread that has told the news of this process.
 ///
-/// Nothing is locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays listed. One that did not
+/// `SENT` is not locked while this waits, so other threads send meanwhile. A connection that had a frame since then stays listed. One that did not
 /// answer in time does not, so that later sends do not wait for it again.
 pub fn give_way(lines: &[Arc<Line>]) {
     let is_one = |known: &Weak<Line>| lines.iter().any(|line| ptr::eq(known.as_ptr(), Arc::as_ptr(line)));
@@ -110,13 +110,13 @@ pub fn give_way(lines: &[Arc<Line>]) {
     if others.is_empty() {
         return;
     }
-    others.iter().filter_map(|(other, _)| other.upgrade()).for_each(|other| other.make_way());
+    others.iter().filter_map(|(other, _)| other.upgrade()).for_each(|other| other.settle_for_order());
     let is_over =
-        |(known, frame): &(Weak<Line>, u64)| others.iter().any(|(other, last)| other.ptr_eq(known) && last == frame);
+        |(known, turn): &(Weak<Line>, u64)| others.iter().any(|(other, last)| other.ptr_eq(known) && last == turn);
     SENT.lock().lines.retain(|sent| !is_over(sent));
 }
 
-/// Locks, unless it takes too long. Who has the lock may wait for its peer.
+/// Locks, unless it takes too long. The thread that has the lock may wait for its peer.
 fn lock_until<T>(mutex: &Mutex<T>, until: Deadline) -> Option<MutexGuard<'_, T>> {
     calm::lock(mutex, |mutex| until.map_or_else(|| Some(mutex.lock()), |until| mutex.try_lock_until(until)))
 }
@@ -139,11 +139,11 @@ impl Line {
             heard: Heard::default(),
             is_slow: AtomicBool::new(false),
             end: OnceLock::new(),
-            teller: OnceLock::new(),
+            notify: OnceLock::new(),
         }
     }
 
-    /// The socket, for who looks at it.
+    /// The socket, for the service, which looks at it.
     pub fn socket(&self) -> &OwnedFd {
         &self.socket
     }
@@ -153,9 +153,9 @@ impl Line {
         &self.place
     }
 
-    /// Who is told of news from now on.
-    pub fn tell(&self, teller: Teller) {
-        let _ = self.teller.set(teller);
+    /// What is called from now on when the other side says something without having been asked.
+    pub fn on_notice(&self, notify: Notify) {
+        let _ = self.notify.set(notify);
     }
 
     /// How it ended, if it has.
@@ -173,8 +173,8 @@ impl Line {
             crate::state::say(|| format!("connection to {}: {end:?} {errno:?}", self.place.host));
             // Threads that wait for room or for bytes see the end.
             proof::end(&self.socket);
-            if let Some(teller) = self.teller.get() {
-                teller(News::Over(end));
+            if let Some(notify) = self.notify.get() {
+                notify(Notice::Over(end));
             }
         }
         Error::TransferFailed
@@ -186,7 +186,7 @@ impl Line {
         self.end().is_some() || poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&at_once)) != Ok(0)
     }
 
-    /// Sends a frame; who does that has made `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
+    /// Sends a frame; the thread has called `order` before. Waits while the other side has no room: EWOULD_BLOCK if there is none until then.
     pub fn send(self: &Arc<Self>, say: &Say, body: &[u8], until: Deadline) -> Result {
         self.send_numbered(say, body, until, |_| ())
     }
@@ -201,13 +201,12 @@ impl Line {
     ) -> Result {
         let mut out = lock_until(&self.out, until).ok_or(Error::EwouldBlock)?;
         out.clear();
-        // Ordering: these two words change under the lock alone.
+        // Ordering: `said` and `frames` change under the lock of `out` alone.
         let known = news::since(self.said.load(Ordering::Relaxed));
-        if let Some((_, connections)) = known.as_ref().filter(|(_, connections)| !connections.is_empty()) {
-            frame(&Say::After(connections.clone()), &[], &mut out)?;
+        for connections in known.iter().flat_map(|(_, connections)| connections.chunks(CONNECTIONS)) {
+            frame(&Say::After(connections.to_vec()), &[], &mut out)?;
         }
         frame(say, body, &mut out)?;
-        // Ordering: the number changes under the lock alone.
         let number = self.frames.load(Ordering::Relaxed) + 1;
         let is_counted = matches!(say, Say::Stores(_) | Say::Copy(_));
         if is_counted {
@@ -230,11 +229,11 @@ impl Line {
     /// A frame has gone out. Noted after that: noted before, another thread's `order` could find nothing to wait for, and take it off the list.
     fn note_frame(self: &Arc<Self>) {
         let mut sent = SENT.lock();
-        sent.frames += 1;
-        let number = sent.frames;
+        sent.turns += 1;
+        let turn = sent.turns;
         match sent.lines.iter_mut().find(|(known, _)| ptr::eq(known.as_ptr(), Arc::as_ptr(self))) {
-            Some((_, last)) => *last = number,
-            None => sent.lines.push((Arc::downgrade(self), number)),
+            Some((_, last)) => *last = turn,
+            None => sent.lines.push((Arc::downgrade(self), turn)),
         }
     }
 
@@ -244,8 +243,8 @@ impl Line {
         if self.is_there() { self.send(say, body, until) } else { Err(Error::TransferFailed) }
     }
 
-    /// All that was sent has arrived, unless the other side is stopped.
-    fn make_way(&self) {
+    /// Waits until all that was sent has arrived, but no longer than `ORDER`.
+    fn settle_for_order(&self) {
         self.settle(Some(Instant::now() + ORDER));
     }
 

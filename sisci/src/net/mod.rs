@@ -1,21 +1,22 @@
-//! Nodes on other hosts, from the side of who connects. Each connection of the program is one of TCP, to the process that owns what it connected
+//! Nodes on other hosts, on the side that connects. Each connection of the program is one of TCP, to the process that owns what it connected
 //! to; its end is the other side's, as with a socket on one host.
 //!
-//! `proof` is how both sides make sure of each other; `say` what they say; `line` a connection; `news` what owners say of themselves. The owner's side is
-//! in `entry` and `agent`.
+//! `proof` is how both sides make sure of each other; `say` what they say; `line` a connection; `news` the order of news between processes. The owner's side
+//! is in `entry` and `agent`.
 //!
 //! Who waits for whom. Each row waits for rows above it alone, so there is no circle, whatever both hosts do at the same time, in any number of threads:
 //!
 //! | who | waits for | which ends, since |
 //! |---|---|---|
-//! | what a connection brings here is taken | nobody | the thread that has the lock for reading takes it while it waits for anything, also for room for its question; if nobody has the lock, the service thread takes it. Who shows news takes `Known`, which nobody keeps while he waits |
+//! | what a connection brings here is taken | nobody | the thread that has the lock for reading takes it while it waits for anything, also for room for its question; if nobody has the lock, the service thread takes it. Showing news takes `far::known::Known`, which no thread keeps while it waits |
 //! | an agent says something (`agent::out`), with the lock of its `Watch` | its caller's host takes it | the row above |
 //! | a thread tells news (`news::tell`), whatever locks it has | an agent's locks, and room | it gives up after some time. What has no room yet waits in the agent |
-//! | an agent hears that others have news for its process (`line::hear`), without any lock | these are taken here | who said so had given them to the kernel |
-//! | an agent does what its caller says | the three rows above | |
-//! | a thread of the program sends, asks whether all has arrived, or reads, with the locks of its shadow and for sending | the owner's agent takes that, and answers | the row above |
+//! | an agent hears that others have news for its process (`line::hear`), without any lock | these are taken here | the process that said so knows that they were given to the kernel |
+//! | an agent does what its caller says | what it says is taken by its caller's host; what it hears of is taken here | the rows of `agent::out` and of `line::hear` |
+//! | a thread of the program sends, asks whether all has arrived, or reads, with the locks of its shadow and for sending | the owner's agent takes that, and answers | the row above. An agent that has data for an interrupt goes on when the owner's program takes some: until then it is to its caller as one that is stopped |
 //!
-//! A process that is stopped, or says what is not so, ends these waits by their times: `SISCI_LINK_TIMEOUT`, `line::ORDER`, `agent::TELL`.
+//! Where a process is stopped, or says what is not so, these waits end by their times: `SISCI_LINK_TIMEOUT`, `line::ORDER`, `agent::TELL`,
+//! `agent::out::SLOWLY`, `line::back::CLAIMED`.
 
 mod line;
 pub mod news;
@@ -31,7 +32,7 @@ use rustix::net::sockopt;
 
 #[cfg(any(test, fuzzing))]
 pub use line::with_owner;
-pub use line::{Changed, End, Line, News, give_way, hear, order};
+pub use line::{AHEAD, Changed, End, Line, Notice, ORDER, give_way, hear, order};
 use say::{Answer, Request, Want};
 
 use crate::calm;

@@ -11,8 +11,13 @@ use crate::error::{Error, Result};
 pub const MOST: usize = 64 << 10;
 /// Bytes of a head, at most.
 const HEAD: usize = 32 << 10;
-/// Pieces of stores in one frame, at most: each has up to fifteen bytes of a head.
+/// Pieces of stores in one frame, at most, and of news: each has up to fifteen bytes of a head.
 pub const PIECES: usize = 1024;
+/// When so many frames of stores and copies have come that the caller was not told of, an owner that watches lines says so with its next news, and if there
+/// are none, without any. A caller relies on that: until then it keeps what is on its way (`far::known`).
+pub const FRAMES: u64 = 512;
+/// Connections in one `After`, at most: each has up to twenty bytes of a head.
+pub const CONNECTIONS: usize = 1024;
 /// Bytes of the two lengths.
 pub const LENGTHS: usize = 8;
 
@@ -60,7 +65,7 @@ pub struct Answer {
     pub size: u64,
     /// Nodes that were asked for.
     pub nodes: Vec<u32>,
-    /// Of a connection to a segment: a number that no other one has.
+    /// Of a connection: a number that no other one has. 0 for interrupts and members of groups, which have no news.
     pub connection: u64,
 }
 
@@ -99,11 +104,12 @@ pub enum Said {
     Bytes,
     /// The owner asks to leave.
     Leave,
-    /// Others have stored these pieces, which stand in the body, whole words: so it was when `after` frames of stores and copies had come.
+    /// News: after `after` frames of stores and copies, these places held the words that stand in the body. Without pieces it only says how many frames have
+    /// come.
     News {
-        /// So many.
+        /// So many frames of this caller.
         after: u64,
-        /// Places and sizes.
+        /// Places and sizes, in whole words.
         pieces: Vec<(u64, u32)>,
     },
 }
@@ -229,6 +235,12 @@ mod tests {
         assert_eq!(inbox.next::<Say>().err(), Some(Error::InconsistentVersions), "a word of no kind");
         let mut most = Vec::new();
         frame(&Say::Stores(vec![(u64::MAX, u32::MAX); PIECES]), &[], &mut most).unwrap();
-        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head");
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of stores");
+        most.clear();
+        frame(&Say::After(vec![(u64::MAX, u64::MAX); CONNECTIONS]), &[], &mut most).unwrap();
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of `After`");
+        most.clear();
+        frame(&Said::News { after: u64::MAX, pieces: vec![(u64::MAX, u32::MAX); PIECES] }, &[], &mut most).unwrap();
+        assert!(lengths(*most.first_chunk().unwrap()).is_ok(), "the longest head of news");
     }
 }

@@ -1,4 +1,4 @@
-//! The side of who connects.
+//! Segments on the side that connects.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -21,7 +21,7 @@ use crate::handle::{self, Handle, Kind, Named};
 use crate::hosts::Place;
 use crate::memory::Memory;
 use crate::name::{Deadline, Name, PAUSE, What, deadline, nodes_with};
-use crate::net::{self, Line, News};
+use crate::net::{self, Line, Notice};
 use crate::packet::{self, Packet, Verb, refused};
 use crate::service::{self, Ticket, Watch};
 use crate::state;
@@ -40,7 +40,7 @@ pub struct RemoteSegment {
     pub body: Body,
     /// What the program maps instead of it in timing mode, or if it is on another host.
     shadow: OnceLock<Arc<Shadow>>,
-    /// Held by who makes it: a second one would take the owner's news, and be dropped.
+    /// The thread that makes the shadow holds it: a second shadow would take the owner's news, and be dropped.
     making: Mutex<()>,
     /// Where it is, if that is another host.
     targets: OnceLock<Arc<Targets>>,
@@ -96,13 +96,13 @@ impl End {
     fn watch(self: &Arc<Self>) -> rustix::io::Result<()> {
         if let Way::Far(line) = &self.way {
             let own = Arc::downgrade(self);
-            line.tell(Box::new(move |news| {
+            line.on_notice(Box::new(move |notice| {
                 let Some(end) = own.upgrade() else { return };
                 let Some(segment) = end.segment.upgrade() else { return };
-                match news {
-                    News::Leave => segment.happened(Reason::Disconnect, end.node, Error::Ok),
-                    News::Over(net::End::Gone) => segment.lost(&end, Reason::Disconnect),
-                    News::Over(net::End::Lost) => segment.lost(&end, Reason::Lost),
+                match notice {
+                    Notice::Leave => segment.happened(Reason::Disconnect, end.node, Error::Ok),
+                    Notice::Over(net::End::Gone) => segment.lost(&end, Reason::Disconnect),
+                    Notice::Over(net::End::Lost) => segment.lost(&end, Reason::Lost),
                 }
             }));
         }
@@ -190,7 +190,7 @@ impl RemoteSegment {
             return;
         }
         if let Some(slot) = handle::at(self.place) {
-            // Ordering: Release; who sees it has the peer's last stores before it, as its end came after them.
+            // Ordering: Release; a thread that sees it has the peer's last stores before it, as its end came after them.
             slot.broken.store(true, Ordering::Release);
         }
         drop(ends);
@@ -448,7 +448,7 @@ pub fn disconnect(handle: Handle) -> Result {
         std::mem::take(&mut ends.connected)
     };
     if segment.targets.get().is_some() {
-        far::flush(Until::Arrived);
+        far::flush(Until::Left);
     }
     ends.iter().for_each(|end| end.close());
     segment.owned.release();

@@ -14,23 +14,24 @@ use rustix::net::{RecvFlags, recv};
 
 use super::super::news;
 use super::super::say::{Inbox, MOST, Said, Say, frame};
-use super::{Line, News, ORDER, lock_until};
+use super::{Line, Notice, ORDER, lock_until};
 use crate::calm;
 use crate::error::{Error, Result};
 use crate::name::{Deadline, wait_for, wait_readable};
 
 /// Bodies that are asked for before the first has come.
-const AHEAD: usize = 8;
-/// How long a thread sleeps for the lock of who reads, until it looks whether that one has read what it waits for.
+pub const AHEAD: usize = 8;
+/// How long a thread sleeps for the lock for reading, until it looks whether the thread that has it has read what this one waits for.
 const SLICE: Duration = Duration::from_millis(1);
-/// How long news are waited for that others claim to have heard of: as long as `ORDER`. Tests see that nobody waits for ever.
+/// How long news are waited for that others claim to have heard of. Tests make it longer than they run, so that a wait that ends only by it fails them.
 const CLAIMED: Duration = if cfg!(test) { Duration::from_secs(60) } else { ORDER };
 
-/// One piece of news: what others have stored at the owner.
+/// News as they have come: after so many frames of stores and copies of this side, these places of the owner's memory held these words. Without pieces they
+/// only say how many frames have come there.
 pub struct Changed {
-    /// Its number, from 1 on.
+    /// Their number, from 1 on.
     pub number: u64,
-    /// So many frames of stores and copies had come there before.
+    /// So many frames.
     pub after: u64,
     /// Places and sizes.
     pub pieces: Vec<(u64, u32)>,
@@ -38,40 +39,40 @@ pub struct Changed {
     pub bytes: Vec<u8>,
 }
 
-/// Who shows news. The lock for reading may be held: this takes none of the connection that anybody has who waits for it.
-pub type Listener = Box<dyn Fn() + Send + Sync>;
+/// Shows news. It may be called by a thread that holds the lock for reading. So it takes no lock that another thread may hold while it waits for that one.
+pub type Shows = Box<dyn Fn() + Send + Sync>;
 
 /// The news of a connection.
 #[derive(Default)]
 pub(super) struct Heard {
     count: AtomicU64,
-    /// Those that nobody has taken yet.
+    /// Those that have come and that nobody has taken yet.
     news: Mutex<VecDeque<Changed>>,
-    listener: OnceLock<Listener>,
+    shows: OnceLock<Shows>,
 }
 
 impl Heard {
     /// How many have come.
     pub(super) fn count(&self) -> u64 {
-        // Ordering: Acquire meets the Release of `put`: who sees the number finds the news.
+        // Ordering: Acquire meets the Release of `put`: a thread that sees the number finds the news.
         self.count.load(Ordering::Acquire)
     }
 
-    /// One has come. The lock for reading is held.
+    /// A frame of news has come. The thread holds the lock for reading.
     fn put(&self, after: u64, pieces: Vec<(u64, u32)>, bytes: &[u8]) {
         let number = self.count.load(Ordering::Relaxed) + 1;
-        if self.listener.get().is_some() {
+        if self.shows.get().is_some() {
             self.news.lock().push_back(Changed { number, after, pieces, bytes: bytes.to_vec() });
         }
         self.count.store(number, Ordering::Release);
     }
 
-    /// What has come is shown. The lock for reading is not held.
-    fn pass_on(&self) {
-        if let Some(listener) = self.listener.get()
+    /// Shows what has come. The thread may hold the lock for reading.
+    fn show(&self) {
+        if let Some(shows) = self.shows.get()
             && !self.news.lock().is_empty()
         {
-            listener();
+            shows();
         }
     }
 }
@@ -79,21 +80,21 @@ impl Heard {
 /// The connections of this process to segments, by the numbers that their owners gave them.
 static LINES: Mutex<Vec<(u64, Weak<Line>)>> = Mutex::new(Vec::new());
 
-/// This one has that number.
+/// This connection has that number, if its owner has news.
 pub(in super::super) fn named(number: u64, line: &Arc<Line>) {
     if number == 0 {
-        return; // that of an interrupt has none
+        return; // an interrupt, or a member of a group
     }
     let mut lines = LINES.lock();
     lines.retain(|(_, line)| line.strong_count() > 0);
     lines.push((number, Arc::downgrade(line)));
 }
 
-/// So many news of these connections come before what follows: those that come to this process are heard and shown, and all are said with what it sends.
-/// Of connections of this process that is what has come, and what it has told as an owner, whatever a peer claims.
+/// Waits until this process has heard and shown so many news of each connection, and notes the numbers so that it says them with what it sends. For its own
+/// connections it notes what has really come. A peer's claim about a connection that this process owns is ignored.
 ///
-/// All of it is on its way, or has come: who said so had told it before. So this waits for the network, and for threads of this process that read, none of
-/// which waits for anything else meanwhile. What is claimed and never told is waited for as long as `CLAIMED`.
+/// All of these news are on their way, or have come: the peer that claims them knows that they had been told before. So this waits for the network, and for
+/// threads of this process that read, none of which waits for anything else meanwhile. What is claimed and was never told is waited for as long as `CLAIMED`.
 pub fn hear(news: &[(u64, u64)]) {
     let until = Instant::now() + CLAIMED;
     for &(connection, count) in news {
@@ -108,9 +109,9 @@ pub fn hear(news: &[(u64, u64)]) {
     }
 }
 
-/// The questions of who reads, some of them ahead of the answers.
+/// The questions of a thread that reads, some of them ahead of the answers.
 ///
-/// Who reads has the lock for that. So while it waits for anything, it takes what comes: the owner may be unable to go on before somebody does.
+/// That thread has the lock for reading. So while it waits for anything, it takes what comes: the owner may be unable to go on before somebody does.
 struct Questions<'a> {
     line: &'a Line,
     at: usize,
@@ -153,7 +154,7 @@ impl<'a> Questions<'a> {
         Ok(was_idle && self.asked > got)
     }
 
-    /// The right to send. Nobody waits for it who has something else to wait for.
+    /// The right to send. A thread that has something else to wait for does not wait for it.
     fn turn(&self, got: usize) -> Option<MutexGuard<'a, Vec<u8>>> {
         if self.asked > got {
             return self.line.out.try_lock();
@@ -182,9 +183,9 @@ impl Line {
             self.wait_back(Some(until.min(Instant::now() + SLICE)), is_there);
         }
         let count = self.heard.count();
-        // Somebody else may have taken them, who shows them under a lock that the listener takes as well.
-        if let Some(listener) = self.heard.listener.get() {
-            listener();
+        // Another thread may have taken them. It shows them under a lock that this call takes as well.
+        if let Some(shows) = self.heard.shows.get() {
+            shows();
         }
         count
     }
@@ -215,12 +216,12 @@ impl Line {
                 Ok(Some((Said::Bytes, body))) => return Ok(Some(body)),
                 Ok(Some((Said::Done(number), _))) => {
                     self.is_slow.store(false, Ordering::Relaxed);
-                    // Ordering: Release, so that who sees it may say that all has arrived.
+                    // Ordering: Release, so that a thread that sees it may say that all has arrived.
                     self.answered.fetch_max(number, Ordering::Release);
                 }
                 Ok(Some((Said::Leave, _))) => {
-                    if let Some(teller) = self.teller.get() {
-                        teller(News::Leave);
+                    if let Some(notify) = self.notify.get() {
+                        notify(Notice::Leave);
                     }
                 }
                 // Each piece has a word at least.
@@ -235,7 +236,7 @@ impl Line {
         }
     }
 
-    /// Reads `size` bytes of the other side's memory, from `at` on. `before`: maps will show them; it gets how many news there were before each `MOST`
+    /// Reads `size` bytes of the other side's memory, from `at` on. With `before`, maps will show them: it gets how many news were heard before each `MOST`
     /// bytes.
     ///
     /// # Safety
@@ -243,7 +244,7 @@ impl Line {
     pub unsafe fn read(&self, at: usize, to: *mut u8, size: usize, before: Option<&mut Vec<u64>>) -> Result {
         // SAFETY: the caller's.
         let read = calm::with_lock(|| unsafe { self.read_locked(at, to, size, before) });
-        self.heard.pass_on();
+        self.heard.show();
         read
     }
 
@@ -273,23 +274,24 @@ impl Line {
                 continue;
             }
             // However many come before the bytes, no more are kept than were received at once.
-            self.heard.pass_on();
+            self.heard.show();
             if until <= Instant::now() || questions.wait(got, until).is_err() {
                 return Err(self.ended(Some(Errno::TIMEDOUT)));
             }
             self.take(&mut back)?;
         }
-        Ok(())
+        // What came behind the last bytes was received with them, so the socket shows it to nobody.
+        if self.next(&mut back)?.is_some() { Err(self.ended(Some(Errno::PROTO))) } else { Ok(()) }
     }
 
-    /// Looks what has come, unless somebody waits for it and does so.
+    /// Takes what has come, unless a thread waits for it and does so.
     pub fn look(&self) {
         match self.back.try_lock() {
             // What ended it has been told, or is being told.
             Some(mut back) => drop(self.receive(&mut back)),
             None => std::thread::yield_now(),
         }
-        self.heard.pass_on();
+        self.heard.show();
     }
 
     /// Takes what comes next, unless what is waited for is there: false if nothing comes by then, or never again.
@@ -297,12 +299,12 @@ impl Line {
         let Some(mut back) = self.lock_back(until, &is_there) else { return is_there() };
         let has_come = is_there() || wait_readable(&self.socket, until).is_ok() && self.receive(&mut back).is_ok();
         drop(back);
-        self.heard.pass_on();
+        self.heard.show();
         has_come
     }
 
-    /// Locks what comes back, unless what is waited for is there by then. Who has the lock may be the one that takes it, and then go on waiting for
-    /// something else, which may come only when this thread goes on.
+    /// Locks what comes back, unless what is waited for is there by then. The thread that has the lock may take it, and then go on waiting for something else,
+    /// which may come only when this thread goes on.
     fn lock_back(&self, until: Deadline, is_there: impl Fn() -> bool) -> Option<MutexGuard<'_, Inbox>> {
         loop {
             let slice = Instant::now() + SLICE;
@@ -314,9 +316,9 @@ impl Line {
         }
     }
 
-    /// Who shows news is `listener` from now on. False if somebody does already.
-    pub fn listen(&self, listener: Listener) -> bool {
-        self.heard.listener.set(listener).is_ok()
+    /// `shows` is called from now on when news have come. False if another function is called already.
+    pub fn on_news(&self, shows: Shows) -> bool {
+        self.heard.shows.set(shows).is_ok()
     }
 
     /// The other side has said what no owner says.
@@ -324,7 +326,7 @@ impl Line {
         self.ended(Some(Errno::PROTO));
     }
 
-    /// The news that nobody has taken yet.
+    /// Takes the news that have come and that nobody has taken yet.
     pub fn news(&self) -> VecDeque<Changed> {
         std::mem::take(&mut self.heard.news.lock())
     }

@@ -125,7 +125,7 @@ fn what_follows_from_news_waits_until_they_are_shown() {
     named(number, &line);
     let shown = Arc::new(Mutex::new(Vec::new()));
     let (own, all) = (Arc::downgrade(&line), shown.clone());
-    assert!(line.listen(Box::new(move || {
+    assert!(line.on_news(Box::new(move || {
         let mut all = all.lock();
         all.extend(
             own.upgrade().unwrap().news().into_iter().map(|changed| (changed.number, changed.after, changed.bytes)),
@@ -175,6 +175,21 @@ fn bytes_tell_how_many_news_there_were_before_them() {
     unsafe { line.read(0, to.as_mut_ptr(), to.len(), Some(&mut before)) }.unwrap();
     assert_eq!(before, [1, 3]);
     says.join().unwrap();
+}
+
+#[test]
+fn what_comes_together_with_the_last_bytes_is_taken_as_well() {
+    let (line, mut owner) = with_owner();
+    let mut bytes = Vec::new();
+    frame(&Said::Bytes, &[7; 8], &mut bytes).unwrap();
+    frame(&Said::News { after: 0, pieces: vec![] }, &[], &mut bytes).unwrap();
+    frame(&Said::Done(3), &[], &mut bytes).unwrap();
+    owner.write_all(&bytes).unwrap();
+    let mut to = [0; 8];
+    // SAFETY: there is room.
+    unsafe { line.read(0, to.as_mut_ptr(), 8, None) }.unwrap();
+    let answered = line.answered.load(Ordering::Relaxed); // Relaxed: one thread
+    assert_eq!((to, line.heard.count(), answered), ([7; 8], 1, 3));
 }
 
 #[test]
