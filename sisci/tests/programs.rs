@@ -83,6 +83,11 @@ fn flags_that_are_set_and_cleared_on_two_hosts() {
 }
 
 #[test]
+fn flags_on_two_hosts_with_the_times_of_cards() {
+    program_with("flags", &["timed"]);
+}
+
+#[test]
 fn messages_in_the_manner_of_2004() {
     program("conduit");
 }

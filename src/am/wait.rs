@@ -366,8 +366,8 @@ impl Waiter {
     }
 
     /// One step of waiting. `failed` is what the last step returned, 0 at first: failed polls while the wait spins, then `YIELDING` or
-    /// [`SLEEPING`] with a count. `poll` gets how thoroughly to look, and returns whether it did anything. `gaps`: pause between two polls; without, if a poll takes time of its own. `rest`: how long a sleep may last. Returns the
-    /// new count: 0 after progress.
+    /// [`SLEEPING`] with a count. `poll` gets how thoroughly to look, and returns whether it did anything. `gaps`: pause between two polls;
+    /// without, if a poll takes time of its own. `rest`: how long a sleep may last. Returns the new count: 0 after progress.
     pub fn step<I: Interrupt>(
         &self,
         failed: u32,
