@@ -174,18 +174,26 @@ static void put(unsigned to, unsigned argument, unsigned length) {
   while (busy[to][0] | busy[to][1] | busy[to][2] | busy[to][3] | busy[to][4] | busy[to][5] | busy[to][6] | busy[to][7]) idle();
 }
 
+/* Waits until the bell has rung once. Messages are answered meanwhile, which sets `e`. */
+static void wait_for_bell(void) {
+  sci_error_t rung;
+  do {
+    SCIWaitForInterrupt(bell, 1, 0, &rung);
+    poll_once();
+  } while (rung == SCI_ERR_TIMEOUT);
+  CHECK(rung == SCI_ERR_OK);
+}
+
 /* Node 0 gathers, and lets go. Interrupts count, since nodes come at any time. */
 static void bell_barrier(void) {
   unsigned k;
   if (me != 0) {
     EXPECT(OK, SCITriggerInterrupt(bells[0], 0, &e));
-    do SCIWaitForInterrupt(bell, 1, 0, &e); while (poll_once(), e == SCI_ERR_TIMEOUT);
+    wait_for_bell();
   } else {
-    for (k = 1; k < NODES; k++)
-      do SCIWaitForInterrupt(bell, 1, 0, &e); while (poll_once(), e == SCI_ERR_TIMEOUT);
+    for (k = 1; k < NODES; k++) wait_for_bell();
     for (k = 1; k < NODES; k++) EXPECT(OK, SCITriggerInterrupt(bells[k], 0, &e));
   }
-  CHECK(e == SCI_ERR_OK);
 }
 
 /* Each writes a byte to all. The segment is withdrawn by force; what is disconnected while mapped, and closed while in use, stays. */
