@@ -92,6 +92,13 @@ set_up() {
   need_tools "$@"
 }
 
+# Whether Rust can build for $arch: rustup is asked for the standard library if it is not there.
+has_rust_of_arch() {
+  local triple=$arch-unknown-linux-gnu
+  [ -d "$(rustc --print sysroot)/lib/rustlib/$triple" ] || rustup target add "$triple" 2>/dev/null
+}
+no_rust_of_arch="no standard library of Rust for $arch: rustup target add $arch-unknown-linux-gnu failed"
+
 # Rust is the user's to install: distributions often have an older one.
 need_rust() {
   local wanted have
