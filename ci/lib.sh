@@ -257,9 +257,10 @@ make_timed_stage() {
   make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
-# Builds the developers' commands: $xtask is cargo xtask.
+# Builds the developers' commands: $xtask is cargo xtask. As one of the workspace, so that crates have the features that they have in the Rust tests,
+# and are built once.
 xtask=$target/debug/xtask
-make_xtask() { cargo_build "xtask" --quiet --package xtask || not_built "the build of xtask"; }
+make_xtask() { cargo_build "xtask" --quiet --workspace --bin xtask || not_built "the build of xtask"; }
 
 # Runs C programs: lines PROGRAM|NODES|HOW|ENVIRONMENT|AGAIN on standard input, as cargo xtask programs --help says. Prints what failed, and adds to
 # passed and failed. Status 0 if nothing failed.

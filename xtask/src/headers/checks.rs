@@ -3,7 +3,7 @@
 use crate::repo::{Repo, outcome};
 use crate::verdicts::Verdicts;
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, thread};

@@ -12,7 +12,7 @@ use crate::test::{Rows, right_ends};
 use anyhow::{Context, Result, ensure};
 use clap::{ArgGroup, Args};
 use fastrand::Rng;
-use regex::Regex;
+use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

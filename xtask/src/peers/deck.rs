@@ -10,7 +10,7 @@ use super::{bounds, progress, show};
 use crate::repo::Repo;
 use crate::results::Row;
 use anyhow::{Context, Result, bail};
-use regex::Regex;
+use regex_lite::Regex;
 use std::collections::BTreeSet;
 use std::process::Command;
 

@@ -3,7 +3,7 @@
 use super::job::Run;
 use super::plan::{How, Plan, Trouble};
 use super::program::Program;
-use regex::Regex;
+use regex_lite::Regex;
 
 /// The start, the build, the number of nodes; PROCESS CALL NTH ERRNO TIMES, for c-tests/soak/faults.c; the status; and a pattern
 /// that a line of stderr must match, which is empty if nothing is required.

@@ -4,7 +4,7 @@ use super::job::Run;
 use super::plan::{Kind, Plan, Trouble, Victim};
 use super::program::Program;
 use crate::test::right_ends;
-use regex::Regex;
+use regex_lite::Regex;
 use std::time::Duration;
 
 /// A pattern for every program of ours that may report a fault.

@@ -3,7 +3,7 @@
 use super::job::Run;
 use super::plan::{Kind, Plan};
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;

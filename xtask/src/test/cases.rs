@@ -5,7 +5,7 @@ use super::scenarios::Case;
 use crate::leftovers::{Leftovers, Marked};
 use crate::repo::Repo;
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

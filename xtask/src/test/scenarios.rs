@@ -3,7 +3,7 @@
 use super::rows::{Build, Scenarios};
 use crate::repo::Repo;
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use std::collections::BTreeSet;
 use std::fs;
 

@@ -9,7 +9,7 @@ use super::program::{self, RUN_LIMIT, Start};
 use super::rows::{Build, Scenarios, Steps, Table};
 use super::scenarios;
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -87,7 +87,7 @@ impl Section<'_> {
     fn command(&self, line: &str) -> Command {
         let mut command = self.test.repo.command("timeout");
         self.test.leftovers.mark(command.args(["-k", "5", &self.test.limit.to_string(), "bash", "-c", line]));
-        command.env("stage", &self.test.repo.stage);
+        command.env("stage", &self.test.repo.stage).env("xtask", self.test.repo.target.join("debug/xtask"));
         command
     }
 
@@ -101,21 +101,22 @@ impl Section<'_> {
     /// A script that shows its failures itself and ends with "NAME: N passed, M failed".
     fn script(&mut self, line: &str) -> Result<()> {
         let (ended, log) = logged(&mut self.command(line))?;
+        let again = line.replace("$xtask", "cargo xtask");
         let sum = Regex::new(SUM)?;
         print!("{}", sum.replace_all(&log, ""));
         let Some((passed, failed)) = result(&sum, &log, ended.status)? else {
-            self.count(format!("FAILED: it did not finish (status {}); again: {line}", ended.status));
+            self.count(format!("FAILED: it did not finish (status {}); again: {again}", ended.status));
             return Ok(());
         };
         (self.passed, self.failed) = (self.passed + passed, self.failed + failed);
         if failed > 0 {
-            println!("again: {line}");
+            println!("again: {again}");
         }
         Ok(())
     }
 
     fn cargo(&mut self, arguments: &str) -> Result<()> {
-        let line = format!("CI_TEST_OFI=1 CI_TEST_PMIX=1 cargo test --no-fail-fast {arguments}");
+        let line = format!("CI_TEST_OFI=1 CI_TEST_PMIX=1 ${{CI_CARGO_TEST:-cargo test}} --no-fail-fast {arguments}");
         let (ended, log) = logged(&mut self.command(&line))?;
         let (mut name, mut failed) = ("", 0);
         let running = Regex::new(r"^ *Running (.*) \(")?;

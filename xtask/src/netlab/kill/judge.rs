@@ -2,7 +2,7 @@
 
 use super::victim::Victim;
 use crate::netlab::job::Outcome;
-use regex::Regex;
+use regex_lite::Regex;
 
 /// A pattern for the line that must be on stderr. `None`: nobody is left who could print one.
 fn line(victim: Victim, several_hosts: bool) -> Option<&'static str> {
