@@ -40,7 +40,10 @@ pub fn right_ends(program: &str, nodes: usize, out: &str) -> Vec<usize> {
     let end = if is_ex(program) {
         r"(?m)^([0-9]+)> done\.$".into()
     } else {
-        format!("(?m)^{}: node ([0-9]+)/{nodes}: PASS", regex_lite::escape(program.strip_suffix("-deck").unwrap_or(program)))
+        format!(
+            "(?m)^{}: node ([0-9]+)/{nodes}: PASS",
+            regex_lite::escape(program.strip_suffix("-deck").unwrap_or(program))
+        )
     };
     let pattern = Regex::new(&end).expect("a name is none");
     let mut seen: Vec<usize> = pattern.captures_iter(out).flat_map(|found| found[1].parse()).collect();
