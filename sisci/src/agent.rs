@@ -135,7 +135,7 @@ fn attach(wanted: &Wanted, connection: u64) -> Result<(OwnedFd, Target, u64)> {
         return Err(refused(answer.status));
     }
     let mut whole = || {
-        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size, answer.offset)?;
         memory.map(0, memory.length, ptr::null_mut(), false)
     };
     let target = match wanted.what {

@@ -254,7 +254,7 @@ fn share_or_make(name: Name, is_shared: bool) -> Result<(Memory, OwnedFd)> {
                 let (Some(socket), Some(page_fd)) = (fds.pop(), fds.pop()) else {
                     return Err(Error::InconsistentVersions);
                 };
-                return Ok((Memory::from_peer(page_fd, page() as u64)?, socket));
+                return Ok((Memory::from_peer(page_fd, page() as u64, 0)?, socket));
             }
         }
     }
@@ -418,7 +418,7 @@ pub fn connect(descriptor: Handle, node: u32, adapter: u32, number: u32, timeout
         return Ok(place.fill(Arc::new(RemoteInterrupt { owned, way })));
     }
     let (socket, _, mut fds) = reach(What::Interrupt, node, adapter, number, timeout)?;
-    let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, page() as u64)?;
+    let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, page() as u64, 0)?;
     let mapping = memory.map(0, page(), ptr::null_mut(), false)?;
     // Ordering: published by the handle.
     place.slot().base.store(mapping.base as usize, Ordering::Relaxed);

@@ -15,6 +15,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use crate::error::{Error, Result};
 use crate::name::enough;
 
+mod shared;
+
 /// Bytes of a page.
 pub fn page() -> usize {
     rustix::param::page_size()
@@ -29,6 +31,8 @@ pub fn in_pages(size: usize) -> Option<usize> {
 pub struct Memory {
     /// The file.
     pub fd: OwnedFd,
+    /// Where it begins in the file.
+    pub offset: u64,
     /// Its size: whole pages.
     pub length: usize,
 }
@@ -90,14 +94,22 @@ impl Memory {
                 .map_err(|_| Error::NoSpc)?;
         }
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Ok(Memory { fd, length })
+        Ok(Memory { fd, offset: 0, length })
     }
 
-    /// Memory that a peer has sent. Refused if the peer could still make it smaller: a load would end this process.
-    pub fn from_peer(fd: OwnedFd, size: u64) -> Result<Memory> {
-        let sealed = fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
-        let length = fstat(&fd)?.st_size.try_into().map_err(|_| Error::ConnectionRefused)?;
-        if sealed && size <= length as u64 { Ok(Memory { fd, length }) } else { Err(Error::ConnectionRefused) }
+    /// Memory of `size` bytes that a peer has sent, in a file from `offset` on. Refused if the peer could still make it smaller: a load would end this process.
+    pub fn from_peer(fd: OwnedFd, size: u64, offset: u64) -> Result<Memory> {
+        let length = usize::try_from(size).ok().and_then(in_pages).ok_or(Error::ConnectionRefused)?;
+        let end = offset.checked_add(length as u64).ok_or(Error::ConnectionRefused)?;
+        let is_in_it = end <= u64::try_from(fstat(&fd)?.st_size).unwrap_or(0) && offset.is_multiple_of(page() as u64);
+        if is_sealed(&fd) && is_in_it { Ok(Memory { fd, offset, length }) } else { Err(Error::ConnectionRefused) }
+    }
+
+    /// The memory of these pages, which are a part of a file that the program shares and keeps open, and that nobody can make smaller.
+    pub fn of_program(address: usize, size: usize) -> Option<Memory> {
+        let place = shared::place(address, size)?;
+        let fd = shared::open(&place).filter(|fd| is_sealed(fd))?;
+        Memory::from_peer(fd, size as u64, place.offset).ok()
     }
 
     /// Maps `length` bytes from `offset` on, which is a multiple of a page; at `at` if that is not null, and nowhere else then.
@@ -105,7 +117,7 @@ impl Memory {
         let protection = if is_readonly { ProtFlags::READ } else { ProtFlags::READ | ProtFlags::WRITE };
         let flags = if at.is_null() { MapFlags::SHARED } else { MapFlags::SHARED | MapFlags::FIXED_NOREPLACE };
         // SAFETY: a new mapping, which replaces none.
-        let base = unsafe { mmap(at.cast(), length, protection, flags, self.fd.as_fd(), offset as u64) };
+        let base = unsafe { mmap(at.cast(), length, protection, flags, self.fd.as_fd(), self.offset + offset as u64) };
         let base: *mut u8 = base
             .map_err(|errno| if errno == rustix::io::Errno::EXIST { Error::IllegalAddress } else { Error::NoSpc })?
             .cast();
@@ -129,6 +141,11 @@ impl Memory {
         unsafe { mmap(address.cast(), size, protection, flags, memory.fd.as_fd(), 0) }.map_err(|_| Error::NoSpc)?;
         Ok(memory)
     }
+}
+
+/// Whether nobody can make this file smaller.
+fn is_sealed(fd: &OwnedFd) -> bool {
+    fcntl_get_seals(fd).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
 }
 
 /// The name of memory that has taken the place of a program's pages.
@@ -224,9 +241,9 @@ mod tests {
     fn a_peers_memory_that_it_could_shrink_is_refused() {
         let fd = memfd_create(c"test", MemfdFlags::ALLOW_SEALING).unwrap();
         ftruncate(&fd, 4096).unwrap();
-        assert_eq!(Memory::from_peer(fd, 4096).err(), Some(Error::ConnectionRefused));
+        assert_eq!(Memory::from_peer(fd, 4096, 0).err(), Some(Error::ConnectionRefused));
         let memory = Memory::new(4096).unwrap();
-        assert_eq!(Memory::from_peer(memory.fd, 8192).err(), Some(Error::ConnectionRefused));
+        assert_eq!(Memory::from_peer(memory.fd, 8192, 0).err(), Some(Error::ConnectionRefused));
     }
 
     #[test]

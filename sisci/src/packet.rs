@@ -16,11 +16,11 @@ use crate::error::{Error, Result};
 use crate::name::enough;
 
 /// The first word of each packet: the protocol and its version. Another version is refused.
-const MAGIC: u32 = 0x5349_5301;
+const MAGIC: u32 = 0x5349_5302;
 /// Descriptors that one packet may carry, at most.
 const MOST: usize = 8;
 /// Bytes of a packet.
-const BYTES: usize = 28;
+const BYTES: usize = 36;
 
 /// What a packet is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +66,14 @@ pub struct Packet {
     pub flags: u32,
     /// The size of the resource.
     pub size: u64,
+    /// Where its memory begins in the file that comes along.
+    pub offset: u64,
 }
 
 impl Packet {
     /// A packet that only says `verb`.
     pub fn new(verb: Verb) -> Packet {
-        Packet { verb, node: 0, status: 0, flags: 0, size: 0 }
+        Packet { verb, node: 0, status: 0, flags: 0, size: 0, offset: 0 }
     }
 
     fn bytes(&self) -> [u8; BYTES] {
@@ -80,7 +82,9 @@ impl Packet {
         for (at, word) in bytes.chunks_exact_mut(4).zip(words) {
             at.copy_from_slice(&word.to_ne_bytes());
         }
-        bytes[20..].copy_from_slice(&self.size.to_ne_bytes());
+        for (at, word) in bytes[20..].chunks_exact_mut(8).zip([self.size, self.offset]) {
+            at.copy_from_slice(&word.to_ne_bytes());
+        }
         bytes
     }
 
@@ -99,8 +103,9 @@ impl Packet {
             Verb::Far,
         ];
         let verb = verbs.into_iter().find(|&verb| verb as u32 == word(1))?;
-        let size = u64::from_ne_bytes(bytes[20..].try_into().ok()?);
-        (word(0) == MAGIC).then_some(Packet { verb, node: word(2), status: word(3), flags: word(4), size })
+        let (size, offset) = (bytes[20..28].try_into().ok()?, bytes[28..].try_into().ok()?);
+        let (size, offset) = (u64::from_ne_bytes(size), u64::from_ne_bytes(offset));
+        (word(0) == MAGIC).then_some(Packet { verb, node: word(2), status: word(3), flags: word(4), size, offset })
     }
 
     /// Sends it, with descriptors. It never waits: a packet that does not fit is an error.
@@ -210,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_packet_comes_as_it_went() {
-        let packet = Packet { verb: Verb::Link, node: 8, status: 3, flags: 7, size: 1 << 40 };
+        let packet = Packet { verb: Verb::Link, node: 8, status: 3, flags: 7, size: 1 << 40, offset: 1 << 13 };
         assert_eq!(Packet::of(&packet.bytes()), Some(packet));
         let mut other = packet.bytes();
         other[0] ^= 1;

@@ -47,7 +47,7 @@ pub fn join(host: &Weak<dyn Host>, id: u32, body: &Body, size: usize) -> Result<
             return Err(refused(answer.status));
         }
         let (Some(socket), Some(memory)) = (fds.pop(), fds.pop()) else { return Err(Error::InconsistentVersions) };
-        body.set(Memory::from_peer(memory, size as u64)?, size)?;
+        body.set(Memory::from_peer(memory, size as u64, 0)?, size)?;
         return Ok(door(socket));
     }
     Err(Error::NoSuchSegment)

@@ -282,8 +282,11 @@ pub unsafe fn register(address: *mut u8, size: usize, handle: Handle) -> Result 
     let place = address as usize..(address as usize).saturating_add(size);
     let is_left =
         |part: Range<usize>| taken.iter().all(|(other, _)| other.end <= part.start || part.end <= other.start);
-    if !place.start.is_multiple_of(memory::page()) || !memory::is_own(place.start, size, is_left) {
+    if !place.start.is_multiple_of(memory::page()) {
         return Err(Error::IllegalAddress);
+    }
+    if !memory::is_own(place.start, size, is_left) {
+        return segment.body.set(Memory::of_program(place.start, size).ok_or(Error::IllegalAddress)?, size);
     }
     // SAFETY: looked at above; the caller vouches for the rest.
     let memory = unsafe { Memory::replace(address, size) }?;

@@ -93,7 +93,8 @@ impl LocalSegment {
         // Ordering: Acquire, so that who may connect also finds the memory.
         let is_available = self.available.load(Ordering::Acquire) & 1 << adapter != 0;
         let memory = self.body.memory().filter(|_| is_available).ok_or(Error::NoSuchSegment)?;
-        let answer = Packet { flags: self.flags, size: self.body.size() as u64, ..Packet::new(Verb::Answer) };
+        let (flags, size, offset) = (self.flags, self.body.size() as u64, memory.offset);
+        let answer = Packet { flags, size, offset, ..Packet::new(Verb::Answer) };
         if !peers.add(guest.clone()) {
             return Err(Error::NoSuchSegment);
         }

@@ -317,7 +317,7 @@ impl RemoteSegment {
         if answer.status != 0 {
             return Err(refused(answer.status));
         }
-        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size)?;
+        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size, answer.offset)?;
         // Members of another host told another size.
         if self.is_reached() && self.body.size() as u64 != answer.size {
             return Err(Error::SizeAlignment);

@@ -159,8 +159,8 @@ pub fn admit(segment: &LocalSegment, socket: OwnedFd) {
     let (prepared, available) = (segment.prepared.load(Ordering::Acquire), segment.available.load(Ordering::Acquire));
     // Two numbers of a bit per adapter in one word.
     let state = (prepared & STATE) | (available & STATE) << 16;
-    let answer =
-        Packet { node: state, flags: segment.flags, size: segment.body.size() as u64, ..Packet::new(Verb::Answer) };
+    let (flags, size, offset) = (segment.flags, segment.body.size() as u64, memory.offset);
+    let answer = Packet { node: state, flags, size, offset, ..Packet::new(Verb::Answer) };
     if answer.send(&socket, &fds).is_err() {
         return;
     }
@@ -193,7 +193,7 @@ pub fn attach(descriptor: Handle, id: u32, callback: Option<Callback>) -> Result
     let mut fds = fds.into_iter();
     let memory = fds.next().ok_or(Error::InconsistentVersions)?;
     let size = answer.size as usize;
-    segment.body.set(Memory::from_peer(memory, answer.size)?, size)?;
+    segment.body.set(Memory::from_peer(memory, answer.size, answer.offset)?, size)?;
     // Who comes through a door has to find the state, and the owner that hears of it.
     segment.prepared.store(answer.node & STATE, Ordering::Release);
     segment.available.store(answer.node >> 16 & STATE, Ordering::Release);
