@@ -6,6 +6,10 @@
 #![allow(missing_docs)] // tests
 
 use super::SEGMENT;
+use crate::os::sys;
+use memmap2::MmapOptions;
+use std::fs::File;
+use std::mem::ManuallyDrop;
 
 /// A segment. Its bytes are touched by volatile accesses, since a wire may write them at any time.
 pub struct Memory(*mut u64);
@@ -16,8 +20,14 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
+    /// Shared memory, as segments of a job are: a wire may want to have it otherwise, too.
     pub(super) fn new() -> Memory {
-        Memory(Box::leak(vec![0u64; SEGMENT / 8].into_boxed_slice()).as_mut_ptr())
+        let file = File::from(sys::memfd().expect("a file in memory"));
+        file.set_len(SEGMENT as u64).expect("room");
+        // SAFETY: nobody else has the file.
+        let map = ManuallyDrop::new(unsafe { MmapOptions::new().map_mut(&file) }.expect("a map"));
+        std::mem::forget(file); // stays open, as that of a job does
+        Memory(map.as_ptr().cast_mut().cast())
     }
 
     pub fn base(&self) -> *mut u8 {
@@ -30,7 +40,7 @@ impl Memory {
         unsafe { self.0.wrapping_add(i).read_volatile() }
     }
 
-    pub(super) fn byte(&self, i: usize) -> u8 {
+    pub fn byte(&self, i: usize) -> u8 {
         assert!(i < SEGMENT);
         // SAFETY: inside the memory.
         unsafe { self.base().wrapping_add(i).read_volatile() }

@@ -28,7 +28,7 @@ const TRIES: usize = 64;
 /// How often it is asked in one call whether stores have arrived.
 const ASKED: usize = 1000;
 /// Milliseconds for a peer's system to answer when a link is made. Who is there answers sooner.
-const ANSWER: u32 = 100;
+pub const ANSWER: u32 = 100;
 
 /// A number in shared memory.
 ///
@@ -40,14 +40,22 @@ unsafe fn word<'a>(at: *mut u8) -> &'a AtomicU64 {
 }
 
 /// What owns a number of resources: the library limits those of each.
-struct Descriptor(&'static Library, Handle);
+pub struct Descriptor(&'static Library, Handle);
 
 impl Descriptor {
-    fn open(library: &'static Library) -> Result<Descriptor, String> {
+    pub fn open(library: &'static Library) -> Result<Descriptor, String> {
         let mut handle = ptr::null_mut();
         // SAFETY: places for the handle and the error.
         library.call("SCIOpen", |error| unsafe { (library.calls.open)(&raw mut handle, 0, error) })?;
         Ok(Descriptor(library, handle))
+    }
+
+    pub fn library(&self) -> &'static Library {
+        self.0
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.1
     }
 }
 
@@ -76,11 +84,38 @@ unsafe impl Sync for Segment {}
 impl Segment {
     /// `len` bytes, all 0, that peers can connect to from now on.
     pub fn shared(library: &'static Library, len: usize) -> Result<Segment, String> {
+        Segment::available(library, len, |id| Segment::new(library, id, len, 0))
+    }
+
+    /// Memory that this process has, which peers can connect to from now on.
+    ///
+    /// # Safety
+    /// `len` bytes at `base` are readable and writable as long as the process lives, and no thread writes to them during this call.
+    pub unsafe fn of_memory(library: &'static Library, base: *mut u8, len: usize) -> Result<Segment, String> {
+        let straight = library.straight.as_ref().ok_or("this library takes no memory of programs")?;
+        Segment::available(library, len, |id| {
+            let mut segment = Segment::made(library, id, len, straight.empty)?;
+            segment.base = base;
+            // SAFETY: the caller's promise; a segment that has no memory.
+            library.call("SCIRegisterSegmentMemory", |error| unsafe {
+                (straight.register)(base.cast(), len, segment.handle, 0, error);
+            })?;
+            segment.prepare()?;
+            Ok(segment)
+        })
+    }
+
+    /// A segment that `make` makes under a number, which peers can connect to.
+    fn available(
+        library: &'static Library,
+        len: usize,
+        make: impl Fn(u32) -> Result<Segment, String>,
+    ) -> Result<Segment, String> {
         let mut why = String::new();
         for _ in 0..IDS {
             // By chance, since there is no number that is free for sure; 0 is kept for nobody.
             let id = getrandom::u32().map_err(|error| error.to_string())?.max(1);
-            match Segment::new(library, id, len, 0) {
+            match make(id) {
                 Ok(segment) => {
                     // SAFETY: a segment that is prepared.
                     library.call("SCISetSegmentAvailable", |error| unsafe {
@@ -100,6 +135,28 @@ impl Segment {
     }
 
     fn new(library: &'static Library, id: u32, len: usize, flags: u32) -> Result<Segment, String> {
+        let mut segment = Segment::made(library, id, len, flags)?;
+        segment.prepare()?;
+        // SAFETY: a segment of this process; the whole of it, anywhere.
+        segment.base = library
+            .call("SCIMapLocalSegment", |error| unsafe {
+                (library.calls.map_local)(segment.handle, &raw mut segment.map, 0, len, ptr::null_mut(), 0, error)
+            })?
+            .cast();
+        if segment.base.is_null() || !segment.base.addr().is_multiple_of(LINE) {
+            return Err("SCIMapLocalSegment gave an address that is none".into());
+        }
+        Ok(segment)
+    }
+
+    fn prepare(&self) -> Result<(), String> {
+        let Descriptor(library, _) = self.descriptor;
+        // SAFETY: a segment of this process.
+        library.call("SCIPrepareSegment", |error| unsafe { (library.calls.prepare)(self.handle, ADAPTER, 0, error) })
+    }
+
+    /// One that is not prepared, and has no address here.
+    fn made(library: &'static Library, id: u32, len: usize, flags: u32) -> Result<Segment, String> {
         let mut segment = Segment {
             descriptor: Descriptor::open(library)?,
             handle: ptr::null_mut(),
@@ -113,17 +170,6 @@ impl Segment {
         library.call("SCICreateSegment", |error| unsafe {
             (calls.create)(segment.descriptor.1, &raw mut segment.handle, id, len, none, none, flags, error);
         })?;
-        // SAFETY: a segment of this process.
-        library.call("SCIPrepareSegment", |error| unsafe { (calls.prepare)(segment.handle, ADAPTER, 0, error) })?;
-        // SAFETY: as above; the whole of it, anywhere.
-        segment.base = library
-            .call("SCIMapLocalSegment", |error| unsafe {
-                (calls.map_local)(segment.handle, &raw mut segment.map, 0, len, none, 0, error)
-            })?
-            .cast();
-        if segment.base.is_null() || !segment.base.addr().is_multiple_of(LINE) {
-            return Err("SCIMapLocalSegment gave an address that is none".into());
-        }
         Ok(segment)
     }
 

@@ -106,11 +106,40 @@ functions! {
     dma_state "SCIDMAQueueState" (Handle) -> c_uint;
 }
 
+/// What a library has that lets bytes go straight to memory of a peer's client: see `straight`. Old ones have none of it.
+pub(super) struct Straight {
+    /// `SCIRegisterSegmentMemory`
+    pub register: unsafe extern "C" fn(*mut c_void, usize, Handle, c_uint, *mut Code),
+    /// `SCIStartDmaTransferMem`
+    pub start:
+        unsafe extern "C" fn(Handle, *mut c_void, Handle, usize, usize, *const c_void, *mut c_void, c_uint, *mut Code),
+    /// `SCI_FLAG_EMPTY`, `SCI_FLAG_DMA_WAIT`
+    pub empty: c_uint,
+    pub wait: c_uint,
+}
+
+impl Straight {
+    fn find(handle: Handle) -> Option<Straight> {
+        let (register, start) =
+            (function(handle, "SCIRegisterSegmentMemory"), function(handle, "SCIStartDmaTransferMem"));
+        let (empty, wait) = (constant(handle, "SCI_FLAG_EMPTY")?, constant(handle, "SCI_FLAG_DMA_WAIT")?);
+        if register.is_null() || start.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and by its name a function of this type.
+        let register = unsafe { std::mem::transmute(register) };
+        // SAFETY: as above.
+        let start = unsafe { std::mem::transmute(start) };
+        Some(Straight { register, start, empty, wait })
+    }
+}
+
 /// A library that works.
 pub struct Library {
     /// Its file, as the loader was asked for it.
     pub(super) file: String,
     pub(super) calls: Functions,
+    pub(super) straight: Option<Straight>,
     handle: usize,
     /// `SCI_FLAG_USE_CALLBACK`, `SCI_FLAG_PRIVATE`, `SCI_FLAG_FORCE_REMOVE`
     pub(super) use_callback: c_uint,
@@ -151,6 +180,7 @@ impl Library {
         let library = Library {
             file: file.to_owned(),
             calls,
+            straight: Straight::find(handle),
             handle: handle.expose_provenance(),
             // Where a library has constants as macros alone: the numbers of the first versions; of FORCE_REMOVE none, and it is not asked for.
             use_callback: flag("SCI_FLAG_USE_CALLBACK", 1),

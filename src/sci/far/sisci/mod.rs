@@ -8,9 +8,10 @@
 //!   Who may use the card may write there.
 //! - The first contact waits until the library has answered: a fraction of a millisecond, or about a second for each try if the peer's process does not run; ten
 //!   times as long passes between two such tries.
-//! - Bytes are copied out of rings by the target, so a target that computes lets them wait.
+//! - Bytes are copied out of rings by the target, so a target that computes lets them wait; but those of large writes to a segment that the library takes
+//!   as one of its own (`straight`).
 //!
-//! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts · adapter · layout, library.
+//! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts, straight · adapter · layout, library.
 
 #![allow(unsafe_code)] // memory of clients
 
@@ -21,11 +22,12 @@ mod layout;
 mod library;
 mod outlet;
 mod parts;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
-use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, Sink, Wire, Writable, enter};
+use super::wire::{Area, Counter, Done, GRACE, Kept, Lost, OTHERS, Readable, SEGMENT, Sink, Wire, Writable, enter};
 use crate::os::event;
 use crate::os::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, yield_now};
@@ -36,6 +38,7 @@ pub use library::Library as SisciLibrary;
 use library::Library;
 use outlet::{Ground, Link, Outlet};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Looks of which each so many also moves what waits, although nothing seems to.
@@ -46,6 +49,8 @@ const ENDS_EVERY: Duration = Duration::from_millis(100);
 /// The wire of one node.
 pub struct SisciWire {
     ground: Ground,
+    /// The client's segment, if the library has taken it.
+    area: OnceLock<Segment>,
     secret: [u8; 16],
     address: Vec<u8>,
     bell: Bell,
@@ -94,11 +99,23 @@ impl SisciWire {
         let address = Address { node, segment: own.id, interrupt: bell.number, layout }.write();
         let dma_from = wishes.dma_from.and_then(|least| dma::threshold(library, least));
         let awake = AtomicU64::new(1);
-        let ground = Ground { library, me, node, layout, awake, own, contact: wishes.contact, dma_from };
+        let ground = Ground {
+            library,
+            me,
+            node,
+            layout,
+            awake,
+            area: AtomicU64::new(0),
+            straight: AtomicU64::new(0),
+            own,
+            contact: wishes.contact,
+            dma_from,
+        };
         let outlet = |peer| Lock::new(Outlet::new(&ground, peer, layout::token(&secret, me, peer)));
         Ok(SisciWire {
             outlets: (0..nodes).map(outlet).collect(),
             ground,
+            area: OnceLock::new(),
             secret,
             address,
             bell,
@@ -218,8 +235,24 @@ impl Wire for SisciWire {
         }
     }
 
-    /// The sink says where bytes go.
-    unsafe fn set_area(&self, _: Area, _: *mut u8, _: usize) -> Result<(), String> {
+    /// Where the library does not take it, bytes go by rings, and the sink says where to.
+    unsafe fn set_area(&self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
+        if area != SEGMENT || self.ground.dma_from.is_some() {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise; nobody writes to it before peers know that it is there.
+        let Ok(segment) = (unsafe { Segment::of_memory(self.ground.library, base, len) }) else { return Ok(()) };
+        let id = segment.id.into();
+        if self.area.set(segment).is_ok() {
+            self.ground.area.store(id, Ordering::Relaxed); // Relaxed: a number alone; links made before it hear of it here
+            for outlet in &self.outlets {
+                let mut outlet = outlet.lock();
+                if matches!(outlet.link, Link::Up(_)) {
+                    outlet.tell(&self.ground, Word::Area, id);
+                    self.count(&mut outlet);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -300,8 +333,10 @@ impl Wire for SisciWire {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        // Relaxed: a count
-        vec![("sisci stores made again", self.ground.library.repeats.load(Ordering::Relaxed))]
+        let Ground { library, straight, .. } = &self.ground;
+        // Relaxed: counts
+        let all = [("sisci stores made again", &library.repeats), ("sisci writes past rings", straight)];
+        all.map(|(name, count)| (name, count.load(Ordering::Relaxed))).into()
     }
 
     fn grace(&self) -> Duration {

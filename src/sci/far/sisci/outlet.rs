@@ -14,6 +14,7 @@ use super::dma::Dma;
 use super::layout::{Address, CUT, HEAD_BYTES, Head, Kind, LINE, Layout, WORDS, Word};
 use super::library::Library;
 use super::parts::{STAGE, Stage, parts};
+use super::straight::Way;
 use super::transfer::{Call, PIECE, Reading, Task};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
@@ -35,6 +36,15 @@ pub enum Link {
     Left,
 }
 
+/// How bytes go past the peer's ring.
+pub enum Past {
+    /// The peer has not said where its client's segment is.
+    Unknown,
+    Way(Way),
+    /// Not at all.
+    No,
+}
+
 /// What is the same for all peers.
 pub struct Ground {
     pub library: &'static Library,
@@ -45,6 +55,10 @@ pub struct Ground {
     pub own: Segment,
     /// What peers must know of this node: 1 if it polls.
     pub awake: AtomicU64,
+    /// As `awake`: the library's number of the client's segment, or 0.
+    pub area: AtomicU64,
+    /// Writes of which bytes went past rings.
+    pub straight: AtomicU64,
     /// For how long links are tried.
     pub contact: Duration,
     /// Bytes of a record from which on it goes by DMA.
@@ -78,6 +92,9 @@ pub struct Outlet {
     pub awaited: VecDeque<(u64, &'static AtomicU64)>,
     pub reads: VecDeque<Reading>,
     dma: Option<Dma>,
+    pub past: Past,
+    /// Behind the last write in the ring.
+    pub last_write: u64,
     /// By how much this node is busy with the peer, as it was counted last.
     weight: u64,
 }
@@ -107,6 +124,8 @@ impl Outlet {
             awaited: VecDeque::new(),
             reads: VecDeque::new(),
             dma: None,
+            past: Past::Unknown,
+            last_write: 0,
             weight: 0,
         }
     }
@@ -159,6 +178,8 @@ impl Outlet {
                     Ok(remote) => {
                         self.link = Link::Up(remote);
                         self.words[Word::Awake as usize] = ground.awake.load(Ordering::Relaxed); // Relaxed: a hint
+                        // Relaxed: a number alone; who sets it tells it to links that are there.
+                        self.words[Word::Area as usize] = ground.area.load(Ordering::Relaxed);
                         self.is_stale = true; // what was to be stored before there was a link
                         self.say_hello(ground)
                     }
@@ -221,6 +242,7 @@ impl Outlet {
         self.reads.clear();
         self.is_stale = false;
         self.dma = None;
+        self.past = Past::No;
     }
 
     /// What has become of stores. True: they are there. If that stays unknown for longer than a first contact may take, the peer is gone.
@@ -299,6 +321,20 @@ impl Outlet {
         true
     }
 
+    /// Whether the peer has taken so many bytes out of its ring.
+    pub fn has_taken(&mut self, ground: &Ground, position: u64) -> bool {
+        if self.taken < position {
+            self.look(ground);
+        }
+        self.taken >= position
+    }
+
+    /// Raises `done` when the peer has taken what it was sent so far.
+    pub fn await_end(&mut self, done: &'static AtomicU64) {
+        let end = self.end();
+        if self.taken >= end { raise(done) } else { self.awaited.push_back((end, done)) }
+    }
+
     /// Puts a record into the ring. False: not now.
     ///
     /// # Safety
@@ -375,6 +411,20 @@ impl Outlet {
         // SAFETY: the caller's promise. What goes wrong stands in the verdict.
         let _ = unsafe { parts(stage, head, from, place, one) };
         verdict
+    }
+
+    /// The way past the peer's ring, made now if it was not and the peer has said where it goes.
+    pub fn past(&mut self, ground: &Ground) -> Option<&Way> {
+        if let (Past::Unknown, Some(address)) = (&self.past, self.address) {
+            // Relaxed: a number alone.
+            let area = ground.own.word(ground.layout.word(self.peer, Word::Area)).load(Ordering::Relaxed);
+            let way = |area| Way::connect(ground.library, address.node, area).map_or(Past::No, Past::Way);
+            match u32::try_from(area) {
+                Ok(0) => {}
+                area => self.past = area.map_or(Past::No, way),
+            }
+        }
+        if let Past::Way(way) = &self.past { Some(way) } else { None }
     }
 
     /// There is an engine for this peer.

@@ -8,6 +8,7 @@ use super::layout::{CUT, Head, Kind, Word};
 use super::library::Library;
 use super::{SisciWire, Wishes};
 use crate::os::sys;
+use crate::sync::Ordering;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -44,6 +45,29 @@ fn it_does_so_by_dma() {
     assert!(pair.nodes[0].wire.says().contains("DMA from 4096 bytes"), "{}", pair.nodes[0].wire.says());
     conformance::all(&pair);
     println!("counters: {:?}", pair.nodes[0].wire.counters());
+}
+
+/// Its edges go by the ring, and what follows a write there does not overtake it.
+#[test]
+fn large_writes_go_past_rings() {
+    const LEN: usize = 300_000;
+    let pair = pair(2);
+    pair.set_segments();
+    let straight = || pair.nodes[0].wire.ground.straight.load(Ordering::Relaxed); // Relaxed: a count
+    pair.post(1, 0, b"here I am");
+    pair.until("the frame", || pair.frames(0).len() == 1);
+    for (turn, at, len) in [(1, 4096, LEN - LEN % 64), (2, 4096, LEN), (3, 4104, LEN), (4, 4096 + 63, LEN), (5, 0, 64)]
+    {
+        let bytes: Vec<u8> = (0..len).map(|i| (i * 7 + turn) as u8).collect();
+        let (before, done, shown) = (straight(), conformance::counter(), [&bytes[..], &[0xee; 100]].concat());
+        pair.write(0, 1, at, (shown.as_ptr(), shown.len()), Kept::UntilDone, None);
+        pair.write(0, 1, at, (bytes.as_ptr(), len), Kept::UntilDone, Some(done));
+        pair.until("the write", || conformance::count(done) == 1);
+        let there = &pair.nodes[1].memory;
+        assert!((0..len).all(|i| there.byte(at + i) == bytes[i]), "turn {turn}");
+        assert!((len..len + 100).all(|i| there.byte(at + i) == 0xee), "turn {turn}");
+        assert_eq!(straight() > before, len > 64, "turn {turn}");
+    }
 }
 
 /// Runs tests of this file in a process of their own, since the library reads its variables once. What they print.

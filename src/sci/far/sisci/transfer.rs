@@ -4,10 +4,11 @@
 
 #![allow(unsafe_code)] // memory of clients
 
-use super::super::wire::{Done, Kept, Lost, Readable, Writable};
+use super::super::wire::{Done, Kept, Lost, Readable, SEGMENT, Writable, area_of};
 use super::layout::{Head, Kind, LINE};
-use super::outlet::{Ground, Link, Outlet, raise};
-use crate::sync::AtomicU64;
+use super::outlet::{Ground, Link, Outlet, Past, raise};
+use super::straight::LEAST;
+use crate::sync::{AtomicU64, Ordering};
 
 /// The most bytes of a piece of a write or of an answer.
 pub const PIECE: usize = 32 << 10;
@@ -22,6 +23,10 @@ pub struct Task {
     pub from: *const u8,
     pub len: usize,
     pub sent: usize,
+    /// Some of it lies in the ring, or did.
+    pub by_ring: bool,
+    /// It goes straight to its place, as far as that can be.
+    pub is_straight: bool,
     pub done: Done,
 }
 
@@ -31,6 +36,15 @@ pub struct Reading {
     pub len: usize,
     pub come: usize,
     pub done: &'static AtomicU64,
+}
+
+/// What of a write has gone straight to its place.
+enum Straight {
+    /// All that was left.
+    Whole,
+    /// What could. So many bytes come next, by the ring, since they fill no line.
+    But(usize),
+    No,
 }
 
 /// A write as its caller repeats it: offset, source, length.
@@ -60,14 +74,22 @@ impl Outlet {
             if self.tasks.len() >= TASKS {
                 return Ok(false);
             }
-            self.tasks.push_back(Task { offset: Some(offset), from, len, sent: 0, done });
+            self.tasks.push_back(Task {
+                offset: Some(offset),
+                from,
+                len,
+                sent: 0,
+                by_ring: false,
+                is_straight: false,
+                done,
+            });
             self.pump(ground)?;
             return Ok(true);
         }
         let call = (offset, from.addr(), len);
         let known = self.kept.iter().position(|(of, _)| *of == call);
         let sent = known.map_or(0, |i| self.kept.swap_remove(i).1);
-        let mut task = Task { offset: Some(offset), from, len, sent, done };
+        let mut task = Task { offset: Some(offset), from, len, sent, by_ring: sent > 0, is_straight: false, done };
         // SAFETY: the caller's promise.
         let is_over = unsafe { self.send(ground, &mut task) }?;
         if !is_over {
@@ -82,9 +104,18 @@ impl Outlet {
     /// The bytes of the task are readable.
     pub unsafe fn send(&mut self, ground: &Ground, task: &mut Task) -> Result<bool, Lost> {
         let piece = PIECE.min(ground.layout.ring / 4 - LINE);
+        if task.sent == 0 {
+            task.is_straight = self.goes_straight(ground, task);
+        }
         while task.sent < task.len {
-            let len = piece.min(task.len - task.sent);
-            let is_last = task.sent + len == task.len;
+            // SAFETY: the caller's promise.
+            let edge = match unsafe { self.straight(ground, task) } {
+                Straight::Whole => break,
+                Straight::But(edge) => Some(edge),
+                Straight::No => None,
+            };
+            let len = edge.unwrap_or(piece).min(task.len - task.sent);
+            let is_last = task.sent + len == task.len || edge.is_some();
             let (kind, number) = match task.offset {
                 None => (Kind::Answer, 0),
                 Some(offset) if is_last && task.done.is_some() => (Kind::WriteAndTell, offset + task.sent as u64),
@@ -96,11 +127,46 @@ impl Outlet {
                 return Ok(false);
             }
             task.sent += len;
+            task.by_ring = true;
+            if task.offset.is_some() {
+                self.last_write = self.end();
+            }
         }
         if let Some(done) = task.done.take() {
-            self.awaited.push_back((self.end(), done));
+            if task.by_ring { self.await_end(done) } else { raise(done) }
         }
         Ok(true)
+    }
+
+    /// Whether a write that begins now shall go past the ring: not while earlier ones wait there, whose bytes would come to the same places after its own.
+    fn goes_straight(&mut self, ground: &Ground, task: &Task) -> bool {
+        let is_for = task.len >= LEAST && matches!(task.offset.and_then(area_of), Some((SEGMENT, _)));
+        is_for && ground.dma_from.is_none() && self.past(ground).is_some() && self.has_taken(ground, self.last_write)
+    }
+
+    /// Brings what it can of a write straight to its place.
+    ///
+    /// # Safety
+    /// The bytes of the task are readable.
+    unsafe fn straight(&mut self, ground: &Ground, task: &mut Task) -> Straight {
+        let (Some((SEGMENT, at)), Past::Way(way), true) = (task.offset.and_then(area_of), &self.past, task.is_straight)
+        else {
+            return Straight::No;
+        };
+        let at = at + task.sent;
+        let (before, left) = (at.next_multiple_of(LINE) - at, task.len - task.sent);
+        let lines = left - left % LINE;
+        if before > 0 || lines == 0 {
+            return Straight::But(if before > 0 { before } else { left });
+        }
+        // SAFETY: the caller's promise.
+        if !unsafe { way.bring(task.from.wrapping_add(task.sent), at, lines) } {
+            self.past = Past::No;
+            return Straight::No;
+        }
+        task.sent += lines;
+        ground.straight.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
+        if lines == left { Straight::Whole } else { Straight::But(left - lines) }
     }
 
     /// Sends what of tasks there is room for, once the link is there and the peer knows who sends.
@@ -152,7 +218,7 @@ impl Outlet {
         if answers >= READS {
             return false;
         }
-        self.tasks.push_back(Task { offset: None, from, len, sent: 0, done: None });
+        self.tasks.push_back(Task { offset: None, from, len, sent: 0, by_ring: false, is_straight: false, done: None });
         let _ = self.pump(ground); // a loss is told by the next progress
         true
     }
