@@ -136,6 +136,44 @@ static void registered(sci_desc_t sd) {
   EXPECT(OK, SCIRemoveSegment(a, 0, &e));
 }
 
+/* Memory that the program shares already, a part of a file that nobody can make shorter: peers have that part. */
+static void shared_memory(sci_desc_t sd) {
+  sci_local_segment_t a;
+  sci_remote_segment_t r;
+  sci_map_t map;
+  sci_dma_queue_t queue;
+  int file = memfd_create("a program's", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  unsigned char *mine, some[128];
+  volatile unsigned char *p;
+  CHECK(file >= 0 && ftruncate(file, 16384) == 0);
+  mine = (unsigned char *)mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  CHECK(mine != MAP_FAILED);
+  EXPECT(OK, SCICreateSegment(sd, &a, 9, 8192, NULL, NULL, SCI_FLAG_EMPTY, &e));
+  EXPECT(ILLEGAL_ADDRESS, SCIRegisterSegmentMemory(mine + 4096, 8192, a, 0, &e));
+  CHECK(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+  EXPECT(OK, SCIRegisterSegmentMemory(mine + 4096, 8192, a, 0, &e));
+  close(file);
+  EXPECT(OK, SCIPrepareSegment(a, 0, 0, &e));
+  EXPECT(OK, SCISetSegmentAvailable(a, 0, 0, &e));
+  r = connected(sd, 4, 9, 0);
+  p = (volatile unsigned char *)SCIMapRemoteSegment(r, &map, 4096, 4096, NULL, 0, &e);
+  CHECK(e == SCI_ERR_OK);
+  mine[8200] = 5;
+  CHECK(p[8] == 5);
+  p[9] = 6;
+  CHECK(mine[8201] == 6);
+  memset(some, 7, sizeof some);
+  EXPECT(OK, SCICreateDMAQueue(sd, &queue, 0, 1, 0, &e));
+  EXPECT(OK, SCIStartDmaTransferMem(queue, some, r, sizeof some, 64, NULL, NULL, SCI_FLAG_DMA_WAIT, &e));
+  CHECK(mine[4096 + 63] == 0 && mine[4096 + 64] == 7 && mine[4096 + 191] == 7 && mine[4096 + 192] == 0);
+  EXPECT(OUT_OF_RANGE, SCIStartDmaTransferMem(queue, some, r, sizeof some, 8128, NULL, NULL, SCI_FLAG_DMA_WAIT, &e));
+  EXPECT(OK, SCIRemoveDMAQueue(queue, 0, &e));
+  EXPECT(OK, SCIUnmapSegment(map, 0, &e));
+  EXPECT(OK, SCIDisconnectSegment(r, 0, &e));
+  EXPECT(OK, SCIRemoveSegment(a, 0, &e));
+  munmap(mine, 16384);
+}
+
 /* A node connects to itself; its callback hears of it. */
 static void loopback(sci_desc_t sd) {
   _Atomic int count = 0;
@@ -367,6 +405,7 @@ int main(void) {
   descriptors();
   segments(sd);
   registered(sd);
+  shared_memory(sd);
   loopback(sd);
   interrupts(sd);
   shared_and_left(sd);

@@ -18,7 +18,7 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use crate::calm;
 use crate::error::{Error, Result};
 use crate::far;
-use crate::memory::{Mapping, Memory};
+use crate::memory::{Mapping, Memory, page};
 use crate::name::{Name, What, deadline};
 use crate::net::news::{self, Teller};
 use crate::net::say::{Answer, Inbox, MOST, Said, Say};
@@ -134,14 +134,14 @@ fn attach(wanted: &Wanted, connection: u64) -> Result<(OwnedFd, Target, u64)> {
     if answer.status != 0 {
         return Err(refused(answer.status));
     }
-    let mut whole = || {
-        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, answer.size, answer.offset)?;
+    let mut whole = |size: u64| {
+        let memory = Memory::from_peer(fds.pop().ok_or(Error::ConnectionRefused)?, size, answer.offset)?;
         memory.map(0, memory.length, ptr::null_mut(), false)
     };
     let target = match wanted.what {
         What::DataInterrupt => Target::Socket,
-        What::Interrupt => Target::Page(whole()?),
-        _ => Target::Memory(Watch::new(whole()?, connection).into()),
+        What::Interrupt => Target::Page(whole(page() as u64)?),
+        _ => Target::Memory(Watch::new(whole(answer.size)?, connection).into()),
     };
     Ok((near, target, answer.size))
 }

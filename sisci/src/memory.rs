@@ -108,7 +108,7 @@ impl Memory {
     /// The memory of these pages, which are a part of a file that the program shares and keeps open, and that nobody can make smaller.
     pub fn of_program(address: usize, size: usize) -> Option<Memory> {
         let place = shared::place(address, size)?;
-        let fd = shared::open(&place).filter(|fd| is_sealed(fd))?;
+        let fd = shared::open(&place).filter(is_sealed)?;
         Memory::from_peer(fd, size as u64, place.offset).ok()
     }
 

@@ -12,6 +12,9 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// How the system's tables begin the names of memory that this library has made: of it no second segment is made.
+const OWN: &str = "/memfd:sisci";
+
 /// The part of a file that is at this address, if all of these bytes are of one and are shared, readable and writable.
 pub fn place(address: usize, size: usize) -> Option<Place> {
     find(&std::fs::read_to_string("/proc/self/maps").ok()?, address, size)
@@ -35,7 +38,12 @@ fn find(table: &str, address: usize, size: usize) -> Option<Place> {
         let offset = u64::from_str_radix(offset, 16).ok()? + at.checked_sub(low)? as u64;
         let begin = offset.checked_sub((at - address) as u64)?;
         let part = Place { file, offset: begin };
-        if !rights.starts_with("rw") || !rights.ends_with('s') || found.as_ref().is_some_and(|other| *other != part) {
+        let is_own = words.next().is_some_and(|name| name.starts_with(OWN));
+        if is_own
+            || !rights.starts_with("rw")
+            || !rights.ends_with('s')
+            || found.as_ref().is_some_and(|other| *other != part)
+        {
             return None;
         }
         (at, found) = (high, Some(part));
@@ -72,6 +80,7 @@ mod tests {
 3000-4000 rw-s 00007000 00:01 77 /memfd:a (deleted)
 4000-5000 rw-s 00009000 00:01 77 /memfd:a (deleted)
 5000-6000 rw-p 00000000 00:00 0
+6000-7000 rw-s 00000000 00:01 78 /memfd:sisci-registered (deleted)
 7000-8000 r--s 00000000 00:01 77 /memfd:a (deleted)
 ";
 
@@ -91,17 +100,15 @@ mod tests {
     #[test]
     #[allow(unsafe_code)] // bytes of maps
     fn a_part_of_the_programs_file_is_found_as_long_as_it_is_open() {
-        let file = Memory::new(4 * page()).unwrap();
+        let file = Memory::named(c"a program's", 4 * page()).unwrap();
         let map = file.map(page(), 2 * page(), std::ptr::null_mut(), false).unwrap();
         let found = Memory::of_program(map.base as usize + page(), page()).unwrap();
         assert_eq!((found.offset, found.length), (2 * page() as u64, page()));
         let again = found.map(0, page(), std::ptr::null_mut(), false).unwrap();
-        // SAFETY: within the maps.
-        let seen = unsafe {
-            map.base.wrapping_add(page() + 9).write(5);
-            again.base.wrapping_add(9).read()
-        };
-        assert_eq!(seen, 5);
+        // SAFETY: within the map.
+        unsafe { map.base.wrapping_add(page() + 9).write(5) };
+        // SAFETY: as above.
+        assert_eq!(unsafe { again.base.wrapping_add(9).read() }, 5);
         drop((file, found));
         assert!(Memory::of_program(map.base as usize, page()).is_none(), "no descriptor is left");
     }

@@ -106,13 +106,16 @@ functions! {
     dma_state "SCIDMAQueueState" (Handle) -> c_uint;
 }
 
+/// `SCIRegisterSegmentMemory`
+type Register = unsafe extern "C" fn(*mut c_void, usize, Handle, c_uint, *mut Code);
+/// `SCIStartDmaTransferMem`
+type StartMemory =
+    unsafe extern "C" fn(Handle, *mut c_void, Handle, usize, usize, *const c_void, *mut c_void, c_uint, *mut Code);
+
 /// What a library has that lets bytes go straight to memory of a peer's client: see `straight`. Old ones have none of it.
 pub(super) struct Straight {
-    /// `SCIRegisterSegmentMemory`
-    pub register: unsafe extern "C" fn(*mut c_void, usize, Handle, c_uint, *mut Code),
-    /// `SCIStartDmaTransferMem`
-    pub start:
-        unsafe extern "C" fn(Handle, *mut c_void, Handle, usize, usize, *const c_void, *mut c_void, c_uint, *mut Code),
+    pub register: Register,
+    pub start: StartMemory,
     /// `SCI_FLAG_EMPTY`, `SCI_FLAG_DMA_WAIT`
     pub empty: c_uint,
     pub wait: c_uint,
@@ -127,9 +130,9 @@ impl Straight {
             return None;
         }
         // SAFETY: not null, and by its name a function of this type.
-        let register = unsafe { std::mem::transmute(register) };
+        let register = unsafe { std::mem::transmute::<Handle, Register>(register) };
         // SAFETY: as above.
-        let start = unsafe { std::mem::transmute(start) };
+        let start = unsafe { std::mem::transmute::<Handle, StartMemory>(start) };
         Some(Straight { register, start, empty, wait })
     }
 }
