@@ -257,8 +257,8 @@ make_timed_stage() {
   make_archive "$stage/lib/libgasnet_sci_timed.a" "$from" < <(exports)
 }
 
-# Builds the developers' commands: $xtask is cargo xtask. As one of the workspace, so that crates have the features that they have in the Rust tests,
-# and are built once.
+# Builds the developers' commands: $xtask is cargo xtask. It is built with the workspace: then its crates have the features that the Rust tests need, and
+# are built once.
 xtask=$target/debug/xtask
 make_xtask() { cargo_build "xtask" --quiet --workspace --bin xtask || not_built "the build of xtask"; }
 

@@ -1,5 +1,5 @@
-/* Programs of two users on one host do not meet. Whoever knocks at a name of another user's gets no memory, and one who has taken another user's name is
- * found out. To be started by root: it becomes another user. */
+/* Programs of two users on one host do not meet. Whoever connects to a socket of another user's gets no memory, and one who has taken the name that
+ * another user's node would have is found out. To be started by root: it becomes another user. */
 #include "test.h"
 #include <stddef.h>
 #include <sys/un.h>
@@ -27,12 +27,13 @@ static void owner(void *arg) {
   (void)arg;
   tell(ready);
   wait_for(over);
+  /* Nobody was let in. */
   EXPECT(TIMEOUT, SCIWaitForLocalSegmentEvent(s, &node, &adapter, 0, 0, &e));
   EXPECT(OK, SCIRemoveSegment(s, 0, &e));
   SCITerminate();
 }
 
-/* The address of root's name of segment ID of node 4, as that of `node`. */
+/* The socket address of root's segment ID of node 4, with `node` in place of 4. */
 static socklen_t address(struct sockaddr_un *at, unsigned node) {
   FILE *names = fopen("/proc/net/unix", "r");
   char line[512], *name;
@@ -51,7 +52,7 @@ static socklen_t address(struct sockaddr_un *at, unsigned node) {
   FAIL("root's segment has no name");
 }
 
-/* Another user asks for the segment by the library: to it there is none. Its own node 4 may have the same id. */
+/* Another user asks for the segment by the library: to it there is none. */
 static void asks(void *arg) {
   sci_desc_t sd;
   sci_remote_segment_t there;
@@ -62,14 +63,15 @@ static void asks(void *arg) {
   SCITerminate();
 }
 
-static void has_the_same(void *arg) {
+/* A node 4 of another user's may have the same id. */
+static void offers_same_id(void *arg) {
   (void)arg;
   other_user();
   EXPECT(OK, SCIRemoveSegment(offered(opened(), ID, 4096, 0), 0, &e));
   SCITerminate();
 }
 
-/* Another user knocks at the socket itself: an answer without descriptors, and the end. */
+/* Another user connects to the socket itself: an answer without descriptors, and the end. */
 static void knocks(void *arg) {
   struct sockaddr_un at;
   socklen_t size = address(&at, 4);
@@ -117,7 +119,7 @@ int main(void) {
   first = node(4, owner, NULL);
   wait_for(ready);
   joined(node(8, asks, NULL));
-  joined(node(4, has_the_same, NULL));
+  joined(node(4, offers_same_id, NULL));
   joined(node(8, knocks, NULL));
   second = node(8, squats, NULL);
   wait_for(ready);

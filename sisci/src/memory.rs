@@ -1,4 +1,5 @@
-//! Memory of segments: files without a name, of a size that nobody can change, whose pages exist from the beginning.
+//! Memory of segments: files without a name that nobody can make smaller. Those made here keep their size, and their pages exist from the beginning; those of
+//! programs may grow, and may have no pages yet.
 #![allow(unsafe_code)] // Mappings, and copies between them.
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -31,7 +32,7 @@ pub fn in_pages(size: usize) -> Option<usize> {
 pub struct Memory {
     /// The file.
     pub fd: OwnedFd,
-    /// Where it begins in the file.
+    /// Where the segment's memory begins in the file.
     pub offset: u64,
     /// Its size: whole pages.
     pub length: usize,

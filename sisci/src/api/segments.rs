@@ -137,7 +137,7 @@ reporting! {
         if flags & flag::CUDA_BUFFER != 0 {
             return Err(Error::NotSupported);
         }
-        // SAFETY: the program gives this memory away.
+        // SAFETY: the program vouches for this memory: private pages it gives away, shared ones stay as they are.
         unsafe { local::register(address.cast(), size, segment) }
     }
 

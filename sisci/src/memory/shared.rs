@@ -1,4 +1,4 @@
-//! Memory that a program shares already: which part of which file it is, and a descriptor of that file, which only the program itself can have.
+//! Memory that a program shares already: which part of which file it is, and a descriptor of that file, taken from those that the program has.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fstat, major, minor};
@@ -54,7 +54,7 @@ fn find(table: &str, address: usize, size: usize) -> Option<Place> {
     None
 }
 
-/// A descriptor of the file, as the program has one that may read and write.
+/// A copy of the program's descriptor of the file, if it has one that may read and write.
 #[allow(unsafe_code)] // descriptors of the program
 pub fn open(place: &Place) -> Option<OwnedFd> {
     let is_it = |fd: BorrowedFd<'_>| {

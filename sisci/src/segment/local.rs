@@ -261,10 +261,10 @@ pub fn cancel(handle: Handle) -> Result {
 /// SCIRegisterSegmentMemory.
 ///
 /// # Safety
-/// The memory is the program's, and no other thread writes to it meanwhile.
+/// The memory is the program's. If it is private, no other thread writes to it meanwhile.
 #[expect(unsafe_code, reason = "its caller vouches for the memory")]
 pub unsafe fn register(address: *mut u8, size: usize, handle: Handle) -> Result {
-    /// The places that segments have, with their handles.
+    /// The places of memory that segments have, with their handles.
     static TAKEN: Mutex<Vec<(Range<usize>, Handle)>> = Mutex::new(Vec::new());
     let segment = handle::get::<LocalSegment>(handle)?;
     // One at a time: two registrations of one place would each see the program's memory.
@@ -285,11 +285,12 @@ pub unsafe fn register(address: *mut u8, size: usize, handle: Handle) -> Result 
     if !place.start.is_multiple_of(memory::page()) {
         return Err(Error::IllegalAddress);
     }
-    if !memory::is_own(place.start, size, is_left) {
-        return segment.body.set(Memory::of_program(place.start, size).ok_or(Error::IllegalAddress)?, size);
-    }
-    // SAFETY: looked at above; the caller vouches for the rest.
-    let memory = unsafe { Memory::replace(address, size) }?;
+    let memory = if memory::is_own(place.start, size, is_left) {
+        // SAFETY: looked at above; the caller vouches for the rest.
+        unsafe { Memory::replace(address, size) }?
+    } else {
+        Memory::of_program(place.start, size).filter(|_| is_left(place.clone())).ok_or(Error::IllegalAddress)?
+    };
     taken.push((place, handle));
     segment.body.set(memory, size)
 }

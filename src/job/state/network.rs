@@ -3,7 +3,7 @@
 //! Must not know: how a wire works.
 
 use crate::am::region::{DECK, PAYLOAD, layout_version};
-use crate::base::config::{Config, Secure, Transport};
+use crate::base::config::{Config, Secure, Transport, variable};
 use crate::base::error::Error;
 use crate::base::log;
 use crate::boot::contact::address::Endpoint;
@@ -105,7 +105,10 @@ fn udp(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn
 fn sisci(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
     let hosts = &config.hosts;
     let contact = Duration::from_secs_f64(hosts.start_timeout);
-    let wishes = Wishes { library: hosts.libsisci.as_deref(), dma_from: hosts.sisci_dma.map(|n| n as usize), contact };
+    // With these our own libsisci waits for acknowledgements, or lets the times of cards pass, in a transfer of any length.
+    let is_slow = ["SISCI_NODES", "SISCI_TIMING"].into_iter().any(|name| variable(name).is_some());
+    let (library, dma_from) = (hosts.libsisci.as_deref(), hosts.sisci_dma.map(|n| n as usize));
+    let wishes = Wishes { library, dma_from, straight: !is_slow && dma_from.is_none(), contact };
     let wire = SisciWire::open(&wishes, secret, me, nodes).map_err(no_network)?;
     if me == 0 && config.verbose_env {
         log::advise(&wire.says());

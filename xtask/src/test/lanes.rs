@@ -17,9 +17,6 @@ use std::{env, fs, process};
 pub const TURNS: usize = 8;
 pub const BUDGET: usize = 400;
 
-/// What stands for `cargo test` in a run of all, so that the Rust tests are compiled once, and not for cargo clippy as well.
-const LINTED_TEST: &str = "env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings cargo test";
-
 /// A row of ci/sections.txt: a section that a run without arguments may leave out.
 pub struct Optional {
     pub turn: usize,
@@ -100,9 +97,9 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Runs a section in a process of its own, and prints its result; `of_all`: in a run of all, after its end, so that its lines stay together.
-    pub fn section(&self, test: &Test, name: &str, is_low: bool, of_all: bool) {
-        let counts = self.try_section(test, name, is_low, of_all).unwrap_or_else(|error| {
+    /// Runs a section in a process of its own, and prints its result; `is_kept`: after its end, so that its lines stay together.
+    pub fn section(&self, test: &Test, name: &str, is_low: bool, is_kept: bool) {
+        let counts = self.try_section(test, name, is_low, is_kept).unwrap_or_else(|error| {
             let _ = writeln!(io::stdout(), "FAILED: section {name} did not finish: {error:#}; again: ci/test {name}");
             (0, 1)
         });
@@ -110,7 +107,7 @@ impl Lanes {
         self.ended.notify_all();
     }
 
-    fn try_section(&self, test: &Test, name: &str, is_low: bool, of_all: bool) -> Result<(usize, usize)> {
+    fn try_section(&self, test: &Test, name: &str, is_low: bool, is_kept: bool) -> Result<(usize, usize)> {
         let file = test.leftovers.temporary().join(format!("counts.{name}"));
         let mut command = Command::new(if is_low { "nice" } else { "env" });
         if is_low {
@@ -126,8 +123,7 @@ impl Lanes {
         if self.done.lock().unwrap().contains_key("stage") {
             command.env("CI_STAGED", &test.repo.stage);
         }
-        let (ended, log) = if of_all {
-            command.env("CI_CARGO_TEST", LINTED_TEST);
+        let (ended, log) = if is_kept {
             child::logged(&mut command)?
         } else {
             (child::run(command.stdin(Stdio::null()))?, String::new())

@@ -64,7 +64,7 @@ pub(super) const VARS: &[Var] = &[
     "a file name", |c, v| (!v.trim().is_empty()).then(|| c.hosts.libsisci = Some(v.trim().into())) },
     row! { "GASNET_SCI_SISCI_DMA", "never",
     "over SISCI: records (messages, pieces of puts and gets) of so many bytes or more go by the adapter's DMA, if it says that its \
-      alignment divides 64 bytes, and never below what it suggests; no record is longer than 32832 bytes",
+      alignment divides 64 bytes, and never below what it suggests; no record is longer than 32832 bytes; then no put goes straight to the target's segment",
     "never, or an integer from 0 to 65536", |c, v| {
         put(&mut c.hosts.sisci_dma, match v.trim() { "never" => Some(None), v => parse::integer(v, 0, 65536).map(Some) })
     } },

@@ -20,7 +20,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Shared memory, as segments of a job are: a wire may want to have it otherwise, too.
+    /// Shared memory, as segments of a job are: the wire over SISCI registers it with its library.
     pub(super) fn new() -> Memory {
         let file = File::from(sys::memfd().expect("a file in memory"));
         file.set_len(SEGMENT as u64).expect("room");

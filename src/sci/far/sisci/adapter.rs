@@ -84,7 +84,7 @@ unsafe impl Sync for Segment {}
 impl Segment {
     /// `len` bytes, all 0, that peers can connect to from now on.
     pub fn shared(library: &'static Library, len: usize) -> Result<Segment, String> {
-        Segment::available(library, len, |id| Segment::new(library, id, len, 0))
+        Segment::publish(library, len, |id| Segment::new(library, id, len, 0))
     }
 
     /// Memory that this process has, which peers can connect to from now on.
@@ -92,21 +92,21 @@ impl Segment {
     /// # Safety
     /// `len` bytes at `base` are readable and writable as long as the process lives, and no thread writes to them during this call.
     pub unsafe fn of_memory(library: &'static Library, base: *mut u8, len: usize) -> Result<Segment, String> {
-        let straight = library.straight.as_ref().ok_or("this library takes no memory of programs")?;
-        Segment::available(library, len, |id| {
-            let mut segment = Segment::made(library, id, len, straight.empty)?;
+        let direct = library.direct.as_ref().ok_or("this library takes no memory of programs")?;
+        Segment::publish(library, len, |id| {
+            let mut segment = Segment::empty(library, id, len, direct.empty)?;
             segment.base = base;
             // SAFETY: the caller's promise; a segment that has no memory.
             library.call("SCIRegisterSegmentMemory", |error| unsafe {
-                (straight.register)(base.cast(), len, segment.handle, 0, error);
+                (direct.register)(base.cast(), len, segment.handle, 0, error);
             })?;
             segment.prepare()?;
             Ok(segment)
         })
     }
 
-    /// A segment that `make` makes under a number, which peers can connect to.
-    fn available(
+    /// Tries random numbers until `make` makes a segment, and lets peers connect to it.
+    fn publish(
         library: &'static Library,
         len: usize,
         make: impl Fn(u32) -> Result<Segment, String>,
@@ -135,7 +135,7 @@ impl Segment {
     }
 
     fn new(library: &'static Library, id: u32, len: usize, flags: u32) -> Result<Segment, String> {
-        let mut segment = Segment::made(library, id, len, flags)?;
+        let mut segment = Segment::empty(library, id, len, flags)?;
         segment.prepare()?;
         // SAFETY: a segment of this process; the whole of it, anywhere.
         segment.base = library
@@ -155,8 +155,8 @@ impl Segment {
         library.call("SCIPrepareSegment", |error| unsafe { (library.calls.prepare)(self.handle, ADAPTER, 0, error) })
     }
 
-    /// One that is not prepared, and has no address here.
-    fn made(library: &'static Library, id: u32, len: usize, flags: u32) -> Result<Segment, String> {
+    /// A segment that is not prepared and has no address in this process.
+    fn empty(library: &'static Library, id: u32, len: usize, flags: u32) -> Result<Segment, String> {
         let mut segment = Segment {
             descriptor: Descriptor::open(library)?,
             handle: ptr::null_mut(),

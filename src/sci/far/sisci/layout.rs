@@ -1,7 +1,7 @@
 //! What lies where in a node's segment, what a record of a ring begins with, and what peers must know of a node.
 //!
-//! A node's segment has a slot for each node, itself too. A slot has four words, each in a line of its own, which that node stores: HEAD, how
-//! many bytes it has put into its ring here; CREDIT, how many it has taken out of the ring that this node fills at its side; AWAKE; AREA. Behind all
+//! A node's segment of rings has a slot for each node, itself too. A slot has four words, each in a line of its own, which that node stores: HEAD, how
+//! many bytes it has put into its ring here; CREDIT, how many it has taken out of the ring that this node fills at its side; AWAKE; CLIENT. Behind all
 //! words lie the rings. A ring holds records: two words, then bytes, up to a whole line. No record goes around the end of a ring.
 //!
 //! Must not know: the library.
@@ -28,11 +28,11 @@ pub enum Word {
     /// 1: the node that stores it polls. 0: it sleeps perhaps, or has never come so far.
     Awake = 2,
     /// The library's number of the client's segment of the node that stores it; 0: it is none of the library's.
-    Area = 3,
+    Client = 3,
 }
 
 /// All of them.
-pub const WORDS: [Word; 4] = [Word::Head, Word::Credit, Word::Awake, Word::Area];
+pub const WORDS: [Word; 4] = [Word::Head, Word::Credit, Word::Awake, Word::Client];
 /// A HEAD that ends the link.
 pub const CUT: u64 = u64::MAX;
 
@@ -193,7 +193,7 @@ mod tests {
         for nodes in [1, 2, 3, 64, 300, 70_000] {
             let layout = Layout::of(nodes);
             assert!(layout.ring.is_power_of_two() && layout.ring / 4 >= FRAME + LINE);
-            let last = layout.word(nodes - 1, Word::Area) + LINE;
+            let last = layout.word(nodes - 1, Word::Client) + LINE;
             assert!(last <= layout.place(0, 0).0);
             let (end, left) = layout.place(nodes - 1, layout.ring as u64 - 64);
             assert_eq!((end + left, left), (layout.len(), 64));

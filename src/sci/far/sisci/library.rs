@@ -113,7 +113,7 @@ type StartMemory =
     unsafe extern "C" fn(Handle, *mut c_void, Handle, usize, usize, *const c_void, *mut c_void, c_uint, *mut Code);
 
 /// What a library has that lets bytes go straight to memory of a peer's client: see `straight`. Old ones have none of it.
-pub(super) struct Straight {
+pub(super) struct DirectCalls {
     pub register: Register,
     pub start: StartMemory,
     /// `SCI_FLAG_EMPTY`, `SCI_FLAG_DMA_WAIT`
@@ -121,8 +121,8 @@ pub(super) struct Straight {
     pub wait: c_uint,
 }
 
-impl Straight {
-    fn find(handle: Handle) -> Option<Straight> {
+impl DirectCalls {
+    fn find(handle: Handle) -> Option<DirectCalls> {
         let (register, start) =
             (function(handle, "SCIRegisterSegmentMemory"), function(handle, "SCIStartDmaTransferMem"));
         let (empty, wait) = (constant(handle, "SCI_FLAG_EMPTY")?, constant(handle, "SCI_FLAG_DMA_WAIT")?);
@@ -133,7 +133,7 @@ impl Straight {
         let register = unsafe { std::mem::transmute::<Handle, Register>(register) };
         // SAFETY: as above.
         let start = unsafe { std::mem::transmute::<Handle, StartMemory>(start) };
-        Some(Straight { register, start, empty, wait })
+        Some(DirectCalls { register, start, empty, wait })
     }
 }
 
@@ -142,7 +142,7 @@ pub struct Library {
     /// Its file, as the loader was asked for it.
     pub(super) file: String,
     pub(super) calls: Functions,
-    pub(super) straight: Option<Straight>,
+    pub(super) direct: Option<DirectCalls>,
     handle: usize,
     /// `SCI_FLAG_USE_CALLBACK`, `SCI_FLAG_PRIVATE`, `SCI_FLAG_FORCE_REMOVE`
     pub(super) use_callback: c_uint,
@@ -183,7 +183,7 @@ impl Library {
         let library = Library {
             file: file.to_owned(),
             calls,
-            straight: Straight::find(handle),
+            direct: DirectCalls::find(handle),
             handle: handle.expose_provenance(),
             // Where a library has constants as macros alone: the numbers of the first versions; of FORCE_REMOVE none, and it is not asked for.
             use_callback: flag("SCI_FLAG_USE_CALLBACK", 1),

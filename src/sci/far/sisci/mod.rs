@@ -1,6 +1,6 @@
 //! The wire over a library of SISCI's: ours (docs/sisci.md) or that of a maker of cards.
 //!
-//! Each node has one segment. In it each peer has a ring, into which it stores records: frames, and pieces of writes, which this node copies
+//! Each node has a segment of rings. In it each peer has a ring, into which it stores records: frames, and pieces of writes, which this node copies
 //! to their places. A node that wants to read asks for the bytes, and the owner stores them in the reader's ring.
 //!
 //! Weaker than our own TCP:
@@ -8,8 +8,8 @@
 //!   Who may use the card may write there.
 //! - The first contact waits until the library has answered: a fraction of a millisecond, or about a second for each try if the peer's process does not run; ten
 //!   times as long passes between two such tries.
-//! - Bytes are copied out of rings by the target, so a target that computes lets them wait; but those of large writes to a segment that the library takes
-//!   as one of its own (`straight`).
+//! - Bytes are copied out of rings by the target, so a target that computes lets them wait. The exception are large writes, where the library takes the
+//!   client's segment as well (`straight`). The target is not asked before those: whoever connects to that segment may write anywhere in it.
 //!
 //! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts, straight · adapter · layout, library.
 
@@ -50,7 +50,7 @@ const ENDS_EVERY: Duration = Duration::from_millis(100);
 pub struct SisciWire {
     ground: Ground,
     /// The client's segment, if the library has taken it.
-    area: OnceLock<Segment>,
+    client_segment: OnceLock<Segment>,
     secret: [u8; 16],
     address: Vec<u8>,
     bell: Bell,
@@ -84,6 +84,8 @@ pub struct Wishes<'a> {
     pub library: Option<&'a str>,
     /// Bytes of a record from which on it goes by DMA. `None`: never.
     pub dma_from: Option<usize>,
+    /// Large writes go straight to the client's segment of a peer, where the library can do that.
+    pub straight: bool,
     /// For how long a link is tried.
     pub contact: Duration,
 }
@@ -98,6 +100,7 @@ impl SisciWire {
         let bell = Bell::new(library)?;
         let address = Address { node, segment: own.id, interrupt: bell.number, layout }.write();
         let dma_from = wishes.dma_from.and_then(|least| dma::threshold(library, least));
+        let straight_from = dma::threshold(library, straight::LEAST).filter(|_| wishes.straight);
         let awake = AtomicU64::new(1);
         let ground = Ground {
             library,
@@ -105,8 +108,9 @@ impl SisciWire {
             node,
             layout,
             awake,
-            area: AtomicU64::new(0),
-            straight: AtomicU64::new(0),
+            client_number: AtomicU64::new(0),
+            straight_from,
+            straight_writes: AtomicU64::new(0),
             own,
             contact: wishes.contact,
             dma_from,
@@ -115,7 +119,7 @@ impl SisciWire {
         Ok(SisciWire {
             outlets: (0..nodes).map(outlet).collect(),
             ground,
-            area: OnceLock::new(),
+            client_segment: OnceLock::new(),
             secret,
             address,
             bell,
@@ -235,20 +239,20 @@ impl Wire for SisciWire {
         }
     }
 
-    /// Where the library does not take it, bytes go by rings, and the sink says where to.
+    /// If the library refuses the segment, or nobody wants it, bytes go by rings, and the sink says where to.
     unsafe fn set_area(&self, area: Area, base: *mut u8, len: usize) -> Result<(), String> {
-        if area != SEGMENT || self.ground.dma_from.is_some() {
+        if area != SEGMENT || self.ground.straight_from.is_none() {
             return Ok(());
         }
         // SAFETY: the caller's promise; nobody writes to it before peers know that it is there.
         let Ok(segment) = (unsafe { Segment::of_memory(self.ground.library, base, len) }) else { return Ok(()) };
         let id = segment.id.into();
-        if self.area.set(segment).is_ok() {
-            self.ground.area.store(id, Ordering::Relaxed); // Relaxed: a number alone; links made before it hear of it here
+        if self.client_segment.set(segment).is_ok() {
+            self.ground.client_number.store(id, Ordering::Relaxed); // Relaxed: a number alone; links made before it hear of it here
             for outlet in &self.outlets {
                 let mut outlet = outlet.lock();
                 if matches!(outlet.link, Link::Up(_)) {
-                    outlet.tell(&self.ground, Word::Area, id);
+                    outlet.tell(&self.ground, Word::Client, id);
                     self.count(&mut outlet);
                 }
             }
@@ -333,9 +337,10 @@ impl Wire for SisciWire {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let Ground { library, straight, .. } = &self.ground;
+        let Ground { library, straight_writes, .. } = &self.ground;
         // Relaxed: counts
-        let all = [("sisci stores made again", &library.repeats), ("sisci writes past rings", straight)];
+        let all =
+            [("sisci stores made again", &library.repeats), ("sisci writes straight to segments", straight_writes)];
         all.map(|(name, count)| (name, count.load(Ordering::Relaxed))).into()
     }
 

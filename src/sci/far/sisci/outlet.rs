@@ -1,4 +1,4 @@
-//! What goes to one peer: records into its ring, and the words that it looks at.
+//! What goes to one peer: records into its ring, the words that it looks at, and the way of large writes to its client's segment.
 //!
 //! A record is stored, confirmed, and only then announced by the word HEAD. So whatever has not arrived can be stored again, and the peer never
 //! sees half of it. A word may be stored again at any time.
@@ -18,11 +18,15 @@ use super::straight::Way;
 use super::transfer::{Call, PIECE, Reading, Task};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Between two tries to make a link: so long at least, and so many times as long as the last one took.
 const PAUSE: Duration = Duration::from_millis(1);
 const REST: u32 = 10;
+
+/// Between two tries to connect to a client's segment.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How things stand with the peer.
 pub enum Link {
@@ -36,11 +40,11 @@ pub enum Link {
     Left,
 }
 
-/// How bytes go past the peer's ring.
-pub enum Past {
-    /// The peer has not said where its client's segment is.
-    Unknown,
-    Way(Way),
+/// How large writes go straight to the peer's client segment.
+pub enum Path {
+    /// The peer has not announced its client's segment; or it could not be connected to, and the next try is not before this time.
+    Unknown(Option<Instant>),
+    To(Way),
     /// Not at all.
     No,
 }
@@ -55,10 +59,12 @@ pub struct Ground {
     pub own: Segment,
     /// What peers must know of this node: 1 if it polls.
     pub awake: AtomicU64,
-    /// As `awake`: the library's number of the client's segment, or 0.
-    pub area: AtomicU64,
-    /// Writes of which bytes went past rings.
-    pub straight: AtomicU64,
+    /// Peers are told this too: the library's number of the client's segment, or 0.
+    pub client_number: AtomicU64,
+    /// Bytes of a write from which on it goes straight. `None`: none does.
+    pub straight_from: Option<usize>,
+    /// How many pieces of writes went straight to a segment.
+    pub straight_writes: AtomicU64,
     /// For how long links are tried.
     pub contact: Duration,
     /// Bytes of a record from which on it goes by DMA.
@@ -87,14 +93,18 @@ pub struct Outlet {
     is_stale: bool,
     stage: Box<Stage>,
     pub tasks: VecDeque<Task>,
-    pub kept: Vec<(Call, usize)>,
+    pub kept: Vec<(Call, Task)>,
     /// Who waits until so many bytes are taken.
     pub awaited: VecDeque<(u64, &'static AtomicU64)>,
     pub reads: VecDeque<Reading>,
     dma: Option<Dma>,
-    pub past: Past,
-    /// Behind the last write in the ring.
+    pub path: Path,
+    /// The ring position behind the last record that writes the client's segment, and the bytes there that such records write which the peer has
+    /// perhaps not taken.
     pub last_write: u64,
+    pub written: Range<usize>,
+    /// Bytes that went straight in this call.
+    pub brought: usize,
     /// By how much this node is busy with the peer, as it was counted last.
     weight: u64,
 }
@@ -124,8 +134,10 @@ impl Outlet {
             awaited: VecDeque::new(),
             reads: VecDeque::new(),
             dma: None,
-            past: Past::Unknown,
+            path: Path::Unknown(None),
             last_write: 0,
+            written: 0..0,
+            brought: 0,
             weight: 0,
         }
     }
@@ -179,7 +191,7 @@ impl Outlet {
                         self.link = Link::Up(remote);
                         self.words[Word::Awake as usize] = ground.awake.load(Ordering::Relaxed); // Relaxed: a hint
                         // Relaxed: a number alone; who sets it tells it to links that are there.
-                        self.words[Word::Area as usize] = ground.area.load(Ordering::Relaxed);
+                        self.words[Word::Client as usize] = ground.client_number.load(Ordering::Relaxed);
                         self.is_stale = true; // what was to be stored before there was a link
                         self.say_hello(ground)
                     }
@@ -242,7 +254,7 @@ impl Outlet {
         self.reads.clear();
         self.is_stale = false;
         self.dma = None;
-        self.past = Past::No;
+        self.path = Path::No;
     }
 
     /// What has become of stores. True: they are there. If that stays unknown for longer than a first contact may take, the peer is gone.
@@ -319,6 +331,11 @@ impl Outlet {
         let count = self.awaited.iter().take_while(|(position, _)| *position <= taken).count();
         self.awaited.drain(..count).for_each(|(_, done)| raise(done));
         true
+    }
+
+    /// So many bytes the peer has taken out of its ring, as far as this node has looked.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Whether the peer has taken so many bytes out of its ring.
@@ -413,18 +430,23 @@ impl Outlet {
         verdict
     }
 
-    /// The way past the peer's ring, made now if it was not and the peer has said where it goes.
-    pub fn past(&mut self, ground: &Ground) -> Option<&Way> {
-        if let (Past::Unknown, Some(address)) = (&self.past, self.address) {
+    /// The way to the client's segment of the peer. It is made now if it was not and the peer has announced that segment.
+    pub fn path(&mut self, ground: &Ground) -> Option<&Way> {
+        if let (Path::Unknown(next), Some(address)) = (&self.path, self.address)
+            && next.is_none_or(|next| Instant::now() > next)
+        {
             // Relaxed: a number alone.
-            let area = ground.own.word(ground.layout.word(self.peer, Word::Area)).load(Ordering::Relaxed);
-            let way = |area| Way::connect(ground.library, address.node, area).map_or(Past::No, Past::Way);
-            match u32::try_from(area) {
+            let segment = ground.own.word(ground.layout.word(self.peer, Word::Client)).load(Ordering::Relaxed);
+            let connect = |segment| match Way::connect(ground.library, address.node, segment) {
+                Some(way) => Path::To(way),
+                None => Path::Unknown(Some(Instant::now() + RETRY)),
+            };
+            match u32::try_from(segment) {
                 Ok(0) => {}
-                area => self.past = area.map_or(Past::No, way),
+                segment => self.path = segment.map_or(Path::No, connect),
             }
         }
-        if let Past::Way(way) = &self.past { Some(way) } else { None }
+        if let Path::To(way) = &self.path { Some(way) } else { None }
     }
 
     /// There is an engine for this peer.
@@ -483,6 +505,7 @@ impl Outlet {
         if !matches!(self.link, Link::Up(_)) {
             return !self.tasks.is_empty() && self.is_up(ground).unwrap_or(false);
         }
+        self.brought = 0;
         let landed = self.land(ground);
         let came = self.look(ground);
         self.settle(ground);

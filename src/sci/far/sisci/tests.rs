@@ -23,8 +23,12 @@ fn library() -> String {
 }
 
 fn wire(secret: [u8; 16], me: u32, nodes: u32, dma_from: Option<usize>) -> SisciWire {
+    wire_that(secret, me, nodes, dma_from, false)
+}
+
+fn wire_that(secret: [u8; 16], me: u32, nodes: u32, dma_from: Option<usize>, straight: bool) -> SisciWire {
     let library = library();
-    let wishes = Wishes { library: Some(&library), dma_from, contact: Duration::from_secs(5) };
+    let wishes = Wishes { library: Some(&library), dma_from, straight, contact: Duration::from_secs(5) };
     SisciWire::open(&wishes, secret, me, nodes).expect("a wire")
 }
 
@@ -39,6 +43,19 @@ fn it_does_what_every_wire_must_do() {
     println!("counters: {:?}", pair.nodes[0].wire.counters());
 }
 
+/// Two nodes whose large writes go straight.
+fn straight_pair() -> Pair<SisciWire> {
+    Pair::new((0..2).map(|me| wire_that(SECRET, me, 2, None, true)).collect())
+}
+
+#[test]
+fn it_does_so_straight() {
+    let pair = straight_pair();
+    conformance::all(&pair);
+    assert!(pair.nodes[0].wire.ground.straight_writes.load(Ordering::Relaxed) > 0); // Relaxed: a count
+    println!("counters: {:?}", pair.nodes[0].wire.counters());
+}
+
 #[test]
 fn it_does_so_by_dma() {
     let pair = Pair::new((0..2).map(|me| wire(SECRET, me, 2, Some(0))).collect());
@@ -47,22 +64,22 @@ fn it_does_so_by_dma() {
     println!("counters: {:?}", pair.nodes[0].wire.counters());
 }
 
-/// Its edges go by the ring, and what follows a write there does not overtake it.
+/// The edges of a large write go by the ring. A later write does not overtake one that still lies there.
 #[test]
-fn large_writes_go_past_rings() {
+fn large_writes_go_straight_to_the_segment() {
     const LEN: usize = 300_000;
-    let pair = pair(2);
+    let pair = straight_pair();
     pair.set_segments();
-    let straight = || pair.nodes[0].wire.ground.straight.load(Ordering::Relaxed); // Relaxed: a count
+    let straight = || pair.nodes[0].wire.ground.straight_writes.load(Ordering::Relaxed); // Relaxed: a count
     pair.post(1, 0, b"here I am");
     pair.until("the frame", || pair.frames(0).len() == 1);
     for (turn, at, len) in [(1, 4096, LEN - LEN % 64), (2, 4096, LEN), (3, 4104, LEN), (4, 4096 + 63, LEN), (5, 0, 64)]
     {
         let bytes: Vec<u8> = (0..len).map(|i| (i * 7 + turn) as u8).collect();
         let (before, done, shown) = (straight(), conformance::counter(), [&bytes[..], &[0xee; 100]].concat());
-        pair.write(0, 1, at, (shown.as_ptr(), shown.len()), Kept::UntilDone, None);
+        pair.write(0, 1, at, (shown.as_ptr(), shown.len()), Kept::UntilDone, Some(done));
         pair.write(0, 1, at, (bytes.as_ptr(), len), Kept::UntilDone, Some(done));
-        pair.until("the write", || conformance::count(done) == 1);
+        pair.until("both writes", || conformance::count(done) == 2);
         let there = &pair.nodes[1].memory;
         assert!((0..len).all(|i| there.byte(at + i) == bytes[i]), "turn {turn}");
         assert!((len..len + 100).all(|i| there.byte(at + i) == 0xee), "turn {turn}");
@@ -88,11 +105,13 @@ fn repeats(said: &str) -> u64 {
 #[test]
 fn it_does_so_with_the_alignments_of_cards_and_when_stores_are_lost() {
     let (by_processor, by_dma) = ("it_does_what_every_wire_must_do", "it_does_so_by_dma");
+    let straight = "it_does_so_straight";
     for (test, strict, fault, least) in [
         (by_processor, "1", "connect:2", 0),
         (by_dma, "1", "retriable:7", 100),
         (by_processor, "0", "retriable:5", 100),
         (by_processor, "0", "pending:3", 100),
+        (straight, "0", "retriable:5", 100),
     ] {
         let (is_well, said) = with_variables(&[("SISCI_STRICT", strict), ("SISCI_FAULT", fault)], test);
         assert!(is_well && said.contains("1 passed"), "{fault}: {said}");
@@ -305,7 +324,8 @@ fn who_ends_without_a_word_is_lost_after_what_it_had_sent() {
 #[test]
 fn a_peer_that_cannot_be_found_is_lost_in_time() {
     let library = library();
-    let wishes = Wishes { library: Some(&library), dma_from: None, contact: Duration::from_millis(50) };
+    let wishes =
+        Wishes { library: Some(&library), dma_from: None, straight: false, contact: Duration::from_millis(50) };
     let wires = (0..2).map(|me| SisciWire::open(&wishes, SECRET, me, 2).expect("a wire")).collect();
     let mut pair = Pair::<SisciWire>::new(wires);
     drop(pair.nodes.pop());

@@ -1,4 +1,5 @@
-//! Writes and reads of a peer's memory, in pieces: records of its ring. Who began them keeps their memory.
+//! Writes and reads of a peer's memory. Large writes go straight to their places (`straight`); all others go in pieces, as records of the peer's ring. Who began
+//! them keeps their memory.
 //!
 //! Must not know: how a record gets there.
 
@@ -6,8 +7,8 @@
 
 use super::super::wire::{Done, Kept, Lost, Readable, SEGMENT, Writable, area_of};
 use super::layout::{Head, Kind, LINE};
-use super::outlet::{Ground, Link, Outlet, Past, raise};
-use super::straight::LEAST;
+use super::outlet::{Ground, Link, Outlet, Path, raise};
+use super::straight::MOST;
 use crate::sync::{AtomicU64, Ordering};
 
 /// The most bytes of a piece of a write or of an answer.
@@ -38,12 +39,15 @@ pub struct Reading {
     pub done: &'static AtomicU64,
 }
 
-/// What of a write has gone straight to its place.
-enum Straight {
-    /// All that was left.
+/// How a write goes on.
+enum Brought {
+    /// All that was left of it has gone straight to its place.
     Whole,
-    /// What could. So many bytes come next, by the ring, since they fill no line.
-    But(usize),
+    /// So much has gone straight in this call that the rest goes in another one: others want the lock.
+    Enough,
+    /// So many bytes go next, by the ring: those before the first whole line, or behind the last one.
+    Ring(usize),
+    /// The rest goes by the ring.
     No,
 }
 
@@ -70,6 +74,7 @@ impl Outlet {
         if !self.is_up(ground)? {
             return Ok(false);
         }
+        self.brought = 0;
         if kept == Kept::UntilDone {
             if self.tasks.len() >= TASKS {
                 return Ok(false);
@@ -88,12 +93,12 @@ impl Outlet {
         }
         let call = (offset, from.addr(), len);
         let known = self.kept.iter().position(|(of, _)| *of == call);
-        let sent = known.map_or(0, |i| self.kept.swap_remove(i).1);
-        let mut task = Task { offset: Some(offset), from, len, sent, by_ring: sent > 0, is_straight: false, done };
+        let new = || Task { offset: Some(offset), from, len, sent: 0, by_ring: false, is_straight: false, done };
+        let mut task = known.map_or_else(new, |i| self.kept.swap_remove(i).1);
         // SAFETY: the caller's promise.
         let is_over = unsafe { self.send(ground, &mut task) }?;
         if !is_over {
-            self.kept.push((call, task.sent));
+            self.kept.push((call, task));
         }
         Ok(is_over)
     }
@@ -109,16 +114,18 @@ impl Outlet {
         }
         while task.sent < task.len {
             // SAFETY: the caller's promise.
-            let edge = match unsafe { self.straight(ground, task) } {
-                Straight::Whole => break,
-                Straight::But(edge) => Some(edge),
-                Straight::No => None,
+            let edge = match unsafe { self.bring_straight(ground, task) } {
+                Brought::Whole => break,
+                Brought::Enough => return Ok(false),
+                Brought::Ring(edge) => Some(edge),
+                Brought::No => None,
             };
             let len = edge.unwrap_or(piece).min(task.len - task.sent);
-            let is_last = task.sent + len == task.len || edge.is_some();
+            // An edge asks for its credit at once: perhaps no record of this write follows, and later writes to its place wait for it.
+            let is_told = task.sent + len == task.len && task.done.is_some() || edge.is_some();
             let (kind, number) = match task.offset {
                 None => (Kind::Answer, 0),
-                Some(offset) if is_last && task.done.is_some() => (Kind::WriteAndTell, offset + task.sent as u64),
+                Some(offset) if is_told => (Kind::WriteAndTell, offset + task.sent as u64),
                 Some(offset) => (Kind::Write, offset + task.sent as u64),
             };
             let from = task.from.wrapping_add(task.sent);
@@ -126,11 +133,9 @@ impl Outlet {
             if !unsafe { self.put(ground, Head { kind, len, number }, from) }? {
                 return Ok(false);
             }
+            self.note_write(task, len);
             task.sent += len;
             task.by_ring = true;
-            if task.offset.is_some() {
-                self.last_write = self.end();
-            }
         }
         if let Some(done) = task.done.take() {
             if task.by_ring { self.await_end(done) } else { raise(done) }
@@ -138,35 +143,63 @@ impl Outlet {
         Ok(true)
     }
 
-    /// Whether a write that begins now shall go past the ring: not while earlier ones wait there, whose bytes would come to the same places after its own.
+    /// The next `len` bytes of a task have gone into the ring.
+    fn note_write(&mut self, task: &Task, len: usize) {
+        if let Some((SEGMENT, at)) = task.offset.and_then(area_of) {
+            let begin = at + task.sent;
+            let (low, high) = if self.has_written() { (self.written.start, self.written.end) } else { (begin, begin) };
+            self.written = low.min(begin)..high.max(begin + len);
+            self.last_write = self.end();
+        }
+    }
+
+    /// Whether records that write the client's segment are perhaps still in the ring.
+    fn has_written(&self) -> bool {
+        self.taken() < self.last_write
+    }
+
+    /// Whether a write that begins now shall go straight: not while earlier ones for the same places wait in the ring, whose bytes would come later.
     fn goes_straight(&mut self, ground: &Ground, task: &Task) -> bool {
-        let is_for = task.len >= LEAST && matches!(task.offset.and_then(area_of), Some((SEGMENT, _)));
-        is_for && ground.dma_from.is_none() && self.past(ground).is_some() && self.has_taken(ground, self.last_write)
+        let Some((SEGMENT, at)) = task.offset.and_then(area_of) else { return false };
+        if ground.straight_from.is_none_or(|least| task.len < least) || self.path(ground).is_none() {
+            return false;
+        }
+        let overlaps = at < self.written.end && self.written.start < at + task.len;
+        !overlaps || self.has_taken(ground, self.last_write)
     }
 
     /// Brings what it can of a write straight to its place.
     ///
     /// # Safety
     /// The bytes of the task are readable.
-    unsafe fn straight(&mut self, ground: &Ground, task: &mut Task) -> Straight {
-        let (Some((SEGMENT, at)), Past::Way(way), true) = (task.offset.and_then(area_of), &self.past, task.is_straight)
+    unsafe fn bring_straight(&mut self, ground: &Ground, task: &mut Task) -> Brought {
+        let (Some((SEGMENT, at)), Path::To(way), true) = (task.offset.and_then(area_of), &self.path, task.is_straight)
         else {
-            return Straight::No;
+            return Brought::No;
         };
         let at = at + task.sent;
         let (before, left) = (at.next_multiple_of(LINE) - at, task.len - task.sent);
         let lines = left - left % LINE;
         if before > 0 || lines == 0 {
-            return Straight::But(if before > 0 { before } else { left });
+            return Brought::Ring(if before > 0 { before } else { left });
         }
+        if self.brought >= MOST {
+            return Brought::Enough;
+        }
+        let lines = lines.min(MOST);
         // SAFETY: the caller's promise.
         if !unsafe { way.bring(task.from.wrapping_add(task.sent), at, lines) } {
-            self.past = Past::No;
-            return Straight::No;
+            self.path = Path::No;
+            return Brought::No;
         }
         task.sent += lines;
-        ground.straight.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
-        if lines == left { Straight::Whole } else { Straight::But(left - lines) }
+        self.brought += lines;
+        ground.straight_writes.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
+        match left - lines {
+            0 => Brought::Whole,
+            rest if rest < LINE => Brought::Ring(rest),
+            _ => Brought::Enough,
+        }
     }
 
     /// Sends what of tasks there is room for, once the link is there and the peer knows who sends.
