@@ -10,7 +10,7 @@
 //!    [`Kept::Now`] or [`Kept::InOrder`] takes several calls.
 //! 4. Nothing that a peer sends is trusted. A wire asks [`Sink::place`] before it writes memory of this node for a peer, and says
 //!    [`Sink::written`] afterwards. What no wire of ours sends ends the link: [`Sink::lost`].
-//!    The exception are writes that the network itself brings, by libfabric and by SISCI straight: there the registered memory is the bound.
+//!    Writes that the network itself brings, by libfabric and by SISCI straight, are exceptions: there the registered memory is the bound.
 //! 5. Any thread may call, several at once. [`Wire::progress`] does its work on one thread at a time: a caller that finds
 //!    another thread in it returns at once ([`enter`]).
 

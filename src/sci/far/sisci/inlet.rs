@@ -5,8 +5,9 @@
 #![allow(unsafe_code)] // shared memory, memory of clients
 
 use super::super::wire::{Lost, Sink};
+use super::ground::Ground;
 use super::layout::{CUT, FRAME, HEAD_BYTES, Head, Kind, LINE, Word};
-use super::outlet::{Ground, Outlet};
+use super::outlet::Outlet;
 use crate::os::lock::Lock;
 use crate::sync::Ordering;
 

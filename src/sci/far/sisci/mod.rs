@@ -11,12 +11,13 @@
 //! - Bytes are copied out of rings by the target, so a target that computes lets them wait. The exception are large writes, where the library takes the
 //!   client's segment as well (`straight`). The target is not asked before those: whoever connects to that segment may write anywhere in it.
 //!
-//! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts, straight · adapter · layout, library.
+//! Layers, downward: this file (locks, the trait) · inlet · outlet, transfer · dma, parts, straight · ground · adapter · layout, library.
 
 #![allow(unsafe_code)] // memory of clients
 
 mod adapter;
 mod dma;
+mod ground;
 mod inlet;
 mod layout;
 mod library;
@@ -32,11 +33,12 @@ use crate::os::event;
 use crate::os::lock::Lock;
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, yield_now};
 use adapter::{ADAPTER, Bell, Segment};
+use ground::Ground;
 use inlet::Inlet;
 use layout::{Address, FRAME, Layout, Word};
 pub use library::Library as SisciLibrary;
 use library::Library;
-use outlet::{Ground, Link, Outlet};
+use outlet::{Link, Outlet};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -100,7 +102,8 @@ impl SisciWire {
         let bell = Bell::new(library)?;
         let address = Address { node, segment: own.id, interrupt: bell.number, layout }.write();
         let dma_from = wishes.dma_from.and_then(|least| dma::threshold(library, least));
-        let straight_from = dma::threshold(library, straight::LEAST).filter(|_| wishes.straight);
+        let straight_from =
+            dma::threshold(library, straight::LEAST).filter(|_| wishes.straight && library.direct.is_some());
         let awake = AtomicU64::new(1);
         let ground = Ground {
             library,
@@ -131,9 +134,11 @@ impl SisciWire {
 
     /// What a user may want to know of it.
     pub fn says(&self) -> String {
-        let Ground { library, layout, node, dma_from, .. } = &self.ground;
+        let Ground { library, layout, node, dma_from, straight_from, .. } = &self.ground;
         let dma = dma_from.map_or("no DMA".into(), |least| format!("DMA from {least} bytes on"));
-        format!("SISCI node {node} by {}: rings of {} KiB, {dma}", library.file, layout.ring >> 10)
+        let puts = straight_from.map_or("none".into(), |least| format!("from {least} bytes on"));
+        let rings = layout.ring >> 10;
+        format!("SISCI node {node} by {}: rings of {rings} KiB, {dma}, straight puts: {puts}", library.file)
     }
 
     /// Does something with a peer's outlet, and counts what waits there.

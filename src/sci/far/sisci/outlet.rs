@@ -9,24 +9,20 @@
 #![allow(unsafe_code)] // memory of clients
 
 use super::super::wire::Lost;
-use super::adapter::{Remote, Segment, Verdict};
+use super::adapter::{Remote, Verdict};
 use super::dma::Dma;
-use super::layout::{Address, CUT, HEAD_BYTES, Head, Kind, LINE, Layout, WORDS, Word};
-use super::library::Library;
+use super::ground::Ground;
+use super::layout::{Address, CUT, HEAD_BYTES, Head, Kind, LINE, WORDS, Word};
 use super::parts::{STAGE, Stage, parts};
-use super::straight::Way;
+use super::straight::Straight;
 use super::transfer::{Call, PIECE, Reading, Task};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Between two tries to make a link: so long at least, and so many times as long as the last one took.
 const PAUSE: Duration = Duration::from_millis(1);
 const REST: u32 = 10;
-
-/// Between two tries to connect to a client's segment.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// How things stand with the peer.
 pub enum Link {
@@ -38,37 +34,6 @@ pub enum Link {
     Lost(Lost),
     /// In good order. What is sent to it goes nowhere.
     Left,
-}
-
-/// How large writes go straight to the peer's client segment.
-pub enum Path {
-    /// The peer has not announced its client's segment; or it could not be connected to, and the next try is not before this time.
-    Unknown(Option<Instant>),
-    To(Way),
-    /// Not at all.
-    No,
-}
-
-/// What is the same for all peers.
-pub struct Ground {
-    pub library: &'static Library,
-    pub me: u32,
-    /// This node's number as the library has it.
-    pub node: u32,
-    pub layout: Layout,
-    pub own: Segment,
-    /// What peers must know of this node: 1 if it polls.
-    pub awake: AtomicU64,
-    /// Peers are told this too: the library's number of the client's segment, or 0.
-    pub client_number: AtomicU64,
-    /// Bytes of a write from which on it goes straight. `None`: none does.
-    pub straight_from: Option<usize>,
-    /// How many pieces of writes went straight to a segment.
-    pub straight_writes: AtomicU64,
-    /// For how long links are tried.
-    pub contact: Duration,
-    /// Bytes of a record from which on it goes by DMA.
-    pub dma_from: Option<usize>,
 }
 
 /// See the head of this file.
@@ -98,13 +63,7 @@ pub struct Outlet {
     pub awaited: VecDeque<(u64, &'static AtomicU64)>,
     pub reads: VecDeque<Reading>,
     dma: Option<Dma>,
-    pub path: Path,
-    /// The ring position behind the last record that writes the client's segment, and the bytes there that such records write which the peer has
-    /// perhaps not taken.
-    pub last_write: u64,
-    pub written: Range<usize>,
-    /// Bytes that went straight in this call.
-    pub brought: usize,
+    pub straight: Straight,
     /// By how much this node is busy with the peer, as it was counted last.
     weight: u64,
 }
@@ -134,10 +93,7 @@ impl Outlet {
             awaited: VecDeque::new(),
             reads: VecDeque::new(),
             dma: None,
-            path: Path::Unknown(None),
-            last_write: 0,
-            written: 0..0,
-            brought: 0,
+            straight: Straight::default(),
             weight: 0,
         }
     }
@@ -254,7 +210,7 @@ impl Outlet {
         self.reads.clear();
         self.is_stale = false;
         self.dma = None;
-        self.path = Path::No;
+        self.straight.give_up();
     }
 
     /// What has become of stores. True: they are there. If that stays unknown for longer than a first contact may take, the peer is gone.
@@ -346,12 +302,6 @@ impl Outlet {
         self.taken >= position
     }
 
-    /// Raises `done` when the peer has taken what it was sent so far.
-    pub fn await_end(&mut self, done: &'static AtomicU64) {
-        let end = self.end();
-        if self.taken >= end { raise(done) } else { self.awaited.push_back((end, done)) }
-    }
-
     /// Puts a record into the ring. False: not now.
     ///
     /// # Safety
@@ -430,23 +380,11 @@ impl Outlet {
         verdict
     }
 
-    /// The way to the client's segment of the peer. It is made now if it was not and the peer has announced that segment.
-    pub fn path(&mut self, ground: &Ground) -> Option<&Way> {
-        if let (Path::Unknown(next), Some(address)) = (&self.path, self.address)
-            && next.is_none_or(|next| Instant::now() > next)
-        {
-            // Relaxed: a number alone.
-            let segment = ground.own.word(ground.layout.word(self.peer, Word::Client)).load(Ordering::Relaxed);
-            let connect = |segment| match Way::connect(ground.library, address.node, segment) {
-                Some(way) => Path::To(way),
-                None => Path::Unknown(Some(Instant::now() + RETRY)),
-            };
-            match u32::try_from(segment) {
-                Ok(0) => {}
-                segment => self.path = segment.map_or(Path::No, connect),
-            }
-        }
-        if let Path::To(way) = &self.path { Some(way) } else { None }
+    /// Whether there is a way to the client's segment of the peer: made now if it was not, and the peer has announced that segment.
+    pub fn has_way(&mut self, ground: &Ground) -> bool {
+        // Relaxed: a number alone.
+        let number = ground.own.word(ground.layout.word(self.peer, Word::Client)).load(Ordering::Relaxed);
+        self.address.is_some_and(|address| self.straight.has_way(ground.library, address.node, number))
     }
 
     /// There is an engine for this peer.
@@ -505,7 +443,7 @@ impl Outlet {
         if !matches!(self.link, Link::Up(_)) {
             return !self.tasks.is_empty() && self.is_up(ground).unwrap_or(false);
         }
-        self.brought = 0;
+        self.straight.begins_call();
         let landed = self.land(ground);
         let came = self.look(ground);
         self.settle(ground);

@@ -51,6 +51,7 @@ fn straight_pair() -> Pair<SisciWire> {
 #[test]
 fn it_does_so_straight() {
     let pair = straight_pair();
+    assert!(pair.nodes[0].wire.says().contains("straight puts: from 16384 bytes on"), "{}", pair.nodes[0].wire.says());
     conformance::all(&pair);
     assert!(pair.nodes[0].wire.ground.straight_writes.load(Ordering::Relaxed) > 0); // Relaxed: a count
     println!("counters: {:?}", pair.nodes[0].wire.counters());
@@ -84,6 +85,25 @@ fn large_writes_go_straight_to_the_segment() {
         assert!((0..len).all(|i| there.byte(at + i) == bytes[i]), "turn {turn}");
         assert!((len..len + 100).all(|i| there.byte(at + i) == 0xee), "turn {turn}");
         assert_eq!(straight() > before, len > 64, "turn {turn}");
+    }
+}
+
+/// From then on writes go by the ring, and come whole.
+#[test]
+fn a_segment_that_the_library_gives_up_is_reached_by_the_ring() {
+    const LEN: usize = 200_000;
+    let mut pair = straight_pair();
+    pair.set_segments();
+    pair.post(1, 0, b"here I am");
+    pair.until("the frame", || pair.frames(0).len() == 1);
+    for turn in 1..4 {
+        let (bytes, done) = (vec![turn; LEN], conformance::counter());
+        pair.write(0, 1, 64, (bytes.as_ptr(), LEN), Kept::UntilDone, Some(done));
+        pair.until("the write", || conformance::count(done) == 1);
+        assert!((0..LEN).all(|i| pair.nodes[1].memory.byte(64 + i) == turn), "turn {turn}");
+        let straight = pair.nodes[0].wire.ground.straight_writes.load(Ordering::Relaxed); // Relaxed: a count
+        assert_eq!(straight, (LEN / 65_536 + 1) as u64, "turn {turn}: pieces of 64 KiB in the first one alone");
+        drop(pair.nodes[1].wire.client_segment.take());
     }
 }
 

@@ -6,10 +6,12 @@
 #![allow(unsafe_code)] // memory of clients
 
 use super::super::wire::{Done, Kept, Lost, Readable, SEGMENT, Writable, area_of};
+use super::ground::Ground;
 use super::layout::{Head, Kind, LINE};
-use super::outlet::{Ground, Link, Outlet, Path, raise};
-use super::straight::MOST;
+use super::outlet::{Link, Outlet, raise};
+use super::straight::Brought;
 use crate::sync::{AtomicU64, Ordering};
+use std::ops::Range;
 
 /// The most bytes of a piece of a write or of an answer.
 pub const PIECE: usize = 32 << 10;
@@ -31,24 +33,24 @@ pub struct Task {
     pub done: Done,
 }
 
+impl Task {
+    fn new(offset: Option<u64>, (from, len): Readable, done: Done) -> Task {
+        Task { offset, from, len, sent: 0, by_ring: false, is_straight: false, done }
+    }
+
+    /// The bytes of the client's segment from `sent` on, if that is where they go.
+    fn rest(&self) -> Option<Range<usize>> {
+        let (SEGMENT, at) = area_of(self.offset?)? else { return None };
+        Some(at + self.sent..at + self.len)
+    }
+}
+
 /// A read of this node that is not complete.
 pub struct Reading {
     pub to: *mut u8,
     pub len: usize,
     pub come: usize,
     pub done: &'static AtomicU64,
-}
-
-/// How a write goes on.
-enum Brought {
-    /// All that was left of it has gone straight to its place.
-    Whole,
-    /// So much has gone straight in this call that the rest goes in another one: others want the lock.
-    Enough,
-    /// So many bytes go next, by the ring: those before the first whole line, or behind the last one.
-    Ring(usize),
-    /// The rest goes by the ring.
-    No,
 }
 
 /// A write as its caller repeats it: offset, source, length.
@@ -74,27 +76,19 @@ impl Outlet {
         if !self.is_up(ground)? {
             return Ok(false);
         }
-        self.brought = 0;
+        self.straight.begins_call();
         if kept == Kept::UntilDone {
             if self.tasks.len() >= TASKS {
                 return Ok(false);
             }
-            self.tasks.push_back(Task {
-                offset: Some(offset),
-                from,
-                len,
-                sent: 0,
-                by_ring: false,
-                is_straight: false,
-                done,
-            });
+            self.tasks.push_back(Task::new(Some(offset), (from, len), done));
             self.pump(ground)?;
             return Ok(true);
         }
         let call = (offset, from.addr(), len);
         let known = self.kept.iter().position(|(of, _)| *of == call);
-        let new = || Task { offset: Some(offset), from, len, sent: 0, by_ring: false, is_straight: false, done };
-        let mut task = known.map_or_else(new, |i| self.kept.swap_remove(i).1);
+        let known = known.map(|i| self.kept.swap_remove(i).1);
+        let mut task = known.unwrap_or_else(|| Task::new(Some(offset), (from, len), done));
         // SAFETY: the caller's promise.
         let is_over = unsafe { self.send(ground, &mut task) }?;
         if !is_over {
@@ -133,7 +127,9 @@ impl Outlet {
             if !unsafe { self.put(ground, Head { kind, len, number }, from) }? {
                 return Ok(false);
             }
-            self.note_write(task, len);
+            if let Some(bytes) = task.rest() {
+                self.straight.note_by_ring(bytes.start..bytes.start + len, self.end(), self.taken());
+            }
             task.sent += len;
             task.by_ring = true;
         }
@@ -143,29 +139,12 @@ impl Outlet {
         Ok(true)
     }
 
-    /// The next `len` bytes of a task have gone into the ring.
-    fn note_write(&mut self, task: &Task, len: usize) {
-        if let Some((SEGMENT, at)) = task.offset.and_then(area_of) {
-            let begin = at + task.sent;
-            let (low, high) = if self.has_written() { (self.written.start, self.written.end) } else { (begin, begin) };
-            self.written = low.min(begin)..high.max(begin + len);
-            self.last_write = self.end();
-        }
-    }
-
-    /// Whether records that write the client's segment are perhaps still in the ring.
-    fn has_written(&self) -> bool {
-        self.taken() < self.last_write
-    }
-
     /// Whether a write that begins now shall go straight: not while earlier ones for the same places wait in the ring, whose bytes would come later.
     fn goes_straight(&mut self, ground: &Ground, task: &Task) -> bool {
-        let Some((SEGMENT, at)) = task.offset.and_then(area_of) else { return false };
-        if ground.straight_from.is_none_or(|least| task.len < least) || self.path(ground).is_none() {
-            return false;
-        }
-        let overlaps = at < self.written.end && self.written.start < at + task.len;
-        !overlaps || self.has_taken(ground, self.last_write)
+        let Some(bytes) = task.rest() else { return false };
+        ground.straight_from.is_some_and(|least| task.len >= least)
+            && self.has_way(ground)
+            && self.straight.waits_for(&bytes).is_none_or(|position| self.has_taken(ground, position))
     }
 
     /// Brings what it can of a write straight to its place.
@@ -173,33 +152,20 @@ impl Outlet {
     /// # Safety
     /// The bytes of the task are readable.
     unsafe fn bring_straight(&mut self, ground: &Ground, task: &mut Task) -> Brought {
-        let (Some((SEGMENT, at)), Path::To(way), true) = (task.offset.and_then(area_of), &self.path, task.is_straight)
-        else {
-            return Brought::No;
-        };
-        let at = at + task.sent;
-        let (before, left) = (at.next_multiple_of(LINE) - at, task.len - task.sent);
-        let lines = left - left % LINE;
-        if before > 0 || lines == 0 {
-            return Brought::Ring(if before > 0 { before } else { left });
-        }
-        if self.brought >= MOST {
-            return Brought::Enough;
-        }
-        let lines = lines.min(MOST);
+        let Some(bytes) = task.rest().filter(|_| task.is_straight) else { return Brought::No };
         // SAFETY: the caller's promise.
-        if !unsafe { way.bring(task.from.wrapping_add(task.sent), at, lines) } {
-            self.path = Path::No;
-            return Brought::No;
+        let (lines, next) = unsafe { self.straight.bring(task.from.wrapping_add(task.sent), bytes) };
+        if lines > 0 {
+            task.sent += lines;
+            ground.straight_writes.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
         }
-        task.sent += lines;
-        self.brought += lines;
-        ground.straight_writes.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
-        match left - lines {
-            0 => Brought::Whole,
-            rest if rest < LINE => Brought::Ring(rest),
-            _ => Brought::Enough,
-        }
+        next
+    }
+
+    /// Raises `done` when the peer has taken what it was sent so far.
+    fn await_end(&mut self, done: &'static AtomicU64) {
+        let end = self.end();
+        if self.taken() >= end { raise(done) } else { self.awaited.push_back((end, done)) }
     }
 
     /// Sends what of tasks there is room for, once the link is there and the peer knows who sends.
@@ -251,7 +217,7 @@ impl Outlet {
         if answers >= READS {
             return false;
         }
-        self.tasks.push_back(Task { offset: None, from, len, sent: 0, by_ring: false, is_straight: false, done: None });
+        self.tasks.push_back(Task::new(None, (from, len), None));
         let _ = self.pump(ground); // a loss is told by the next progress
         true
     }
