@@ -1,4 +1,5 @@
-//! Records that an engine of the card brings to a peer, from memory that it reads, while the processor does something else.
+//! Records that an engine of the card brings to a peer, from memory that it reads, while the processor does something else: all but the first line, which
+//! follows when they are there.
 //!
 //! The record is copied into that memory, so its source is free at once, and lies as the engine wants it. One is on its way at a time.
 //!
@@ -7,7 +8,7 @@
 #![allow(unsafe_code)] // calls of the library, memory of clients
 
 use super::adapter::{ADAPTER, Remote, Segment, Verdict};
-use super::layout::{HEAD_BYTES, Head, LINE};
+use super::layout::{FIRST, LINE, Line};
 use super::library::{Code, DMA_DONE, DMA_POSTED, Handle, Library};
 use std::ptr;
 
@@ -16,12 +17,16 @@ const TRIES: u32 = 16;
 
 /// A transfer that is not complete.
 struct Flight {
-    /// Bytes of the record, and where they go.
-    len: usize,
-    place: usize,
-    /// Bytes of the ring that are announced then.
-    size: usize,
+    record: Record,
     tries: u32,
+}
+
+/// A record whose first line is not stored yet.
+pub struct Record {
+    pub line: Line,
+    /// Where it goes, and how many bytes of the ring it takes.
+    pub place: usize,
+    pub size: usize,
 }
 
 pub struct Dma {
@@ -29,8 +34,6 @@ pub struct Dma {
     queue: Handle,
     flight: Option<Flight>,
     stage: Segment,
-    /// Bytes of the record that lies there.
-    filled: usize,
 }
 
 // SAFETY: the library's calls may come from any thread.
@@ -55,7 +58,7 @@ impl Dma {
             unsafe { (library.calls.create_queue)(stage.owner(), &raw mut queue, ADAPTER, 1, 0, error) };
         };
         library.call("SCICreateDMAQueue", create).ok()?;
-        Some(Dma { library, queue, flight: None, stage, filled: 0 })
+        Some(Dma { library, queue, flight: None, stage })
     }
 
     pub fn is_flying(&self) -> bool {
@@ -64,25 +67,18 @@ impl Dma {
 
     /// Bytes of the ring that are on their way.
     pub fn flying(&self) -> usize {
-        self.flight.as_ref().map_or(0, |flight| flight.size)
+        self.flight.as_ref().map_or(0, |flight| flight.record.size)
     }
 
-    /// Takes a record.
+    /// Takes a record, whose own bytes lie at `from`, and starts its way.
     ///
     /// # Safety
-    /// As many bytes as `head` says are readable at `from`.
-    pub unsafe fn take(&mut self, head: &Head, from: *const u8) {
-        self.filled = head.size();
-        let (to, first) = (self.stage.bytes(0, self.filled), head.bytes());
-        // SAFETY: the stage is as long, and this thread has it alone: no transfer is on its way.
-        unsafe { first.as_ptr().copy_to_nonoverlapping(to, HEAD_BYTES) };
-        // SAFETY: as above, and the caller's promise.
-        unsafe { from.copy_to_nonoverlapping(to.wrapping_add(HEAD_BYTES), head.len) };
-    }
-
-    /// Starts its way to `place`. `size` bytes of the ring are announced when it is there.
-    pub fn start(&mut self, remote: &Remote, place: usize, size: usize) {
-        self.flight = Some(Flight { len: self.filled, place, size, tries: 0 });
+    /// `len` bytes are readable at `from`; the record has as many.
+    pub unsafe fn start(&mut self, remote: &Remote, record: Record, from: *const u8, len: usize) {
+        let rest = len - FIRST;
+        // SAFETY: the caller's promise; the stage is as long, and this thread has it alone: no transfer is on its way.
+        unsafe { from.wrapping_add(FIRST).copy_to_nonoverlapping(self.stage.bytes(0, rest), rest) };
+        self.flight = Some(Flight { record, tries: 0 });
         self.again(remote);
     }
 
@@ -97,8 +93,8 @@ impl Dma {
                 self.stage.handle,
                 remote.handle,
                 0,
-                flight.len,
-                flight.place,
+                flight.record.size - LINE,
+                flight.record.place + LINE,
                 none,
                 none,
                 0,
@@ -107,13 +103,13 @@ impl Dma {
         }
     }
 
-    /// `None`: it is not there yet. Else the bytes that can be announced, or why it will never be there.
-    pub fn landed(&mut self, remote: &Remote) -> Option<Result<usize, String>> {
+    /// `None`: it is not there yet. Else the record that can be announced, or why it will never be there.
+    pub fn landed(&mut self, remote: &Remote) -> Option<Result<Record, String>> {
         let tries = self.flight.as_ref()?.tries;
         // SAFETY: a queue.
         match unsafe { (self.library.calls.dma_state)(self.queue) } {
             DMA_POSTED => return None,
-            DMA_DONE => return self.flight.take().map(|flight| Ok(flight.size)),
+            DMA_DONE => return self.flight.take().map(|flight| Ok(flight.record)),
             _ => {}
         }
         match remote.confirm(|_| Ok(())) {

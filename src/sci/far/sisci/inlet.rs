@@ -6,10 +6,10 @@
 
 use super::super::wire::{Lost, Sink};
 use super::ground::Ground;
-use super::layout::{CUT, FRAME, HEAD_BYTES, Head, Kind, LINE, Word};
+use super::layout::{FRAME, HEAD_BYTES, Head, Kind, LINE, Line, Word, begins, may_begin};
 use super::outlet::Outlet;
 use crate::os::lock::Lock;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, fence};
 
 /// See the head of this file.
 #[derive(Default)]
@@ -26,15 +26,33 @@ pub struct Inlet {
 }
 
 impl Inlet {
-    /// Where the peer's ring ends now.
-    fn head(ground: &Ground, peer: u32) -> u64 {
-        // ORDERING: Acquire ↔ the Release with which the peer stores it: the records before it are there.
-        ground.own.word(ground.layout.word(peer, Word::Head)).load(Ordering::Acquire)
+    /// The first line of the next record. `None`: it has not come.
+    fn line(&self, ground: &Ground, peer: u32) -> Option<Line> {
+        let (place, _) = ground.layout.place(peer, self.taken);
+        // Relaxed: whatever the order of the words, the check shows whether all are there.
+        let word = |i: usize| ground.own.word(place + 8 * i).load(Ordering::Relaxed);
+        if !may_begin(word(0), self.taken) {
+            return None;
+        }
+        let mut line = [0; LINE];
+        for (i, bytes) in line.chunks_exact_mut(8).enumerate() {
+            bytes.copy_from_slice(&word(i).to_ne_bytes());
+        }
+        if !begins(&line, self.taken) {
+            return None;
+        }
+        // ORDERING: ↔ the fence of the peer's library between the record's other lines and this one: they are there.
+        fence(Ordering::Acquire);
+        Some(line)
+    }
+
+    fn is_cut(ground: &Ground, peer: u32) -> bool {
+        ground.own.word(ground.layout.word(peer, Word::Cut)).load(Ordering::Relaxed) != 0 // Relaxed: a word alone
     }
 
     /// Something has come that was not taken.
     pub fn has_some(&self, ground: &Ground, peer: u32) -> bool {
-        !self.is_over && Inlet::head(ground, peer) != self.taken
+        !self.is_over && (self.line(ground, peer).is_some() || Inlet::is_cut(ground, peer))
     }
 
     /// Takes what has come, half a ring at most, and tells the peer where that is due. True if anything came. The error says why
@@ -48,24 +66,17 @@ impl Inlet {
         frame: &mut Vec<u8>,
         sink: &dyn Sink,
     ) -> Result<bool, Lost> {
-        let (end, ring) = (Inlet::head(ground, peer), ground.layout.ring as u64);
-        if end == self.taken && !self.must_tell {
-            return Ok(false);
-        }
-        if end == CUT {
-            return Err(Lost("the peer has ended the link".into()));
-        }
+        let (first, ring) = (self.taken, ground.layout.ring as u64);
         let wrong = |what: String| Lost(format!("node {peer} sent {what}"));
-        if end < self.taken || end - self.taken > ring || !end.is_multiple_of(LINE as u64) {
-            return Err(wrong(format!("{end} bytes, of which {} were taken", self.taken)));
-        }
-        let first = self.taken;
-        while self.taken < end && self.taken - first < ring / 2 {
+        while self.taken - first < ring / 2
+            && let Some(line) = self.line(ground, peer)
+        {
             let (place, left) = ground.layout.place(peer, self.taken);
-            let head = self.head_at(ground, place).ok_or_else(|| wrong("a record of no kind".into()))?;
+            let head = Head::read(&line).ok_or_else(|| wrong("a record of no kind".into()))?;
             let (size, skips) = (head.size(), head.kind == Kind::Skip);
-            if size as u64 > end - self.taken || size > left || (skips && size != left) {
-                return Err(wrong(format!("a record of {} bytes where {left} are left", head.len)));
+            let room = left.min((self.told + ring - self.taken) as usize);
+            if size > room || (skips && size != left) {
+                return Err(wrong(format!("a record of {} bytes where {room} are left", head.len)));
             }
             let is_shown = head.kind == Kind::Hello && head.number == token;
             if !self.is_known && !is_shown {
@@ -77,6 +88,13 @@ impl Inlet {
             }
             self.taken += size as u64;
         }
+        if self.taken == first && !self.must_tell {
+            return if Inlet::is_cut(ground, peer) {
+                Err(Lost("the peer has ended the link".into()))
+            } else {
+                Ok(false)
+            };
+        }
         self.must_tell |= self.taken - self.told >= ring / 4;
         if self.must_tell {
             let mut outlet = outlet.lock();
@@ -87,15 +105,6 @@ impl Inlet {
             }
         }
         Ok(self.taken != first)
-    }
-
-    fn head_at(&self, ground: &Ground, place: usize) -> Option<Head> {
-        let mut bytes = [0; HEAD_BYTES];
-        for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
-            // Relaxed: HEAD was loaded with Acquire.
-            word.copy_from_slice(&ground.own.word(place + 8 * i).load(Ordering::Relaxed).to_ne_bytes());
-        }
-        Head::read(bytes)
     }
 
     /// Does what a record says. `None`: no node of ours sends it.

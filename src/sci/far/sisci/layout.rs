@@ -1,28 +1,38 @@
 //! What lies where in a node's segment, what a record of a ring begins with, and what peers must know of a node.
 //!
-//! A node's segment of rings has a slot for each node, itself too. A slot has four words, each in a line of its own, which that node stores: HEAD, how
-//! many bytes it has put into its ring here; CREDIT, how many it has taken out of the ring that this node fills at its side; AWAKE; CLIENT. Behind all
-//! words lie the rings. A ring holds records: two words, then bytes, up to a whole line. No record goes around the end of a ring.
+//! A node's segment of rings has a slot for each node, itself too. A slot has four words, each in a line of its own, which that node stores: CUT, that
+//! no more comes; CREDIT, how many bytes it has taken out of the ring that this node fills at its side; AWAKE; CLIENT. Behind all words lie the rings.
+//! A ring holds records: three words, then bytes, up to a whole line. No record goes around the end of a ring.
+//!
+//! A record's first line shows by itself that it has come: a check over the line and its position in all that goes through the ring. No other line has
+//! it, neither an older one, nor one of which only a part has been stored. It is stored after all others of the record.
 //!
 //! Must not know: the library.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a line: what cards send as one packet. Records begin at lines.
 pub const LINE: usize = 64;
 /// Bytes of a page: where rings begin.
 const PAGE: usize = 4096;
-/// Bytes in front of a record's own.
-pub const HEAD_BYTES: usize = 16;
+/// A line.
+pub type Line = [u8; LINE];
+/// Bytes in front of a record's own: kind, length and stamp; the number; the check.
+pub const HEAD_BYTES: usize = 24;
+/// Of a record's own bytes, so many at most lie in its first line.
+pub const FIRST: usize = LINE - HEAD_BYTES;
+/// Where the check is.
+const CHECK: std::ops::Range<usize> = 16..HEAD_BYTES;
 /// The most bytes of a frame.
 pub const FRAME: usize = 8192;
 
 /// A word of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Bytes that were put into the ring; `CUT`: the link has ended.
-    Head = 0,
+    /// Not 0: the link has ended.
+    Cut = 0,
     /// Bytes that were taken out of the other side's ring.
     Credit = 1,
     /// 1: the node that stores it polls. 0: it sleeps perhaps, or has never come so far.
@@ -32,9 +42,7 @@ pub enum Word {
 }
 
 /// All of them.
-pub const WORDS: [Word; 4] = [Word::Head, Word::Credit, Word::Awake, Word::Client];
-/// A HEAD that ends the link.
-pub const CUT: u64 = u64::MAX;
+pub const WORDS: [Word; 4] = [Word::Cut, Word::Credit, Word::Awake, Word::Client];
 
 /// The measures of a segment. All nodes of a job have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,19 +118,30 @@ pub struct Head {
 }
 
 impl Head {
-    pub fn bytes(&self) -> [u8; HEAD_BYTES] {
-        let mut bytes = [0; HEAD_BYTES];
-        bytes[..8].copy_from_slice(&((self.len as u64) << 8 | self.kind as u64).to_le_bytes());
-        bytes[8..].copy_from_slice(&self.number.to_le_bytes());
-        bytes
+    /// The first line of the record, which begins at this position of all that goes through the ring.
+    ///
+    /// # Safety
+    /// As many bytes as `len` says, or as the line has room for if that is less, are readable at `from`.
+    pub unsafe fn line(&self, position: u64, from: *const u8) -> Line {
+        let mut line = [0; LINE];
+        let word = u64::from(stamp(position)) << 32 | (self.len as u64) << 8 | self.kind as u64;
+        line[..8].copy_from_slice(&word.to_le_bytes());
+        line[8..16].copy_from_slice(&self.number.to_le_bytes());
+        if self.kind != Kind::Skip {
+            // SAFETY: the caller's promise; the line has room.
+            unsafe { from.copy_to_nonoverlapping(line[HEAD_BYTES..].as_mut_ptr(), self.len.min(FIRST)) };
+        }
+        let check = check(&line, position);
+        line[CHECK].copy_from_slice(&check.to_le_bytes());
+        line
     }
 
-    /// None: no record begins so.
-    pub fn read(bytes: [u8; HEAD_BYTES]) -> Option<Head> {
-        let (first, second) = bytes.split_first_chunk::<8>()?;
+    /// The record whose first line this is. `None`: no record begins so.
+    pub fn read(line: &Line) -> Option<Head> {
+        let ([first, number, ..], _) = line.as_chunks::<8>() else { return None };
         let first = u64::from_le_bytes(*first);
         let kind = *KINDS.get(usize::from(first as u8).checked_sub(1)?)?;
-        Some(Head { kind, len: usize::try_from(first >> 8).ok()?, number: u64::from_le_bytes(*second.first_chunk()?) })
+        Some(Head { kind, len: (first as u32 >> 8) as usize, number: u64::from_le_bytes(*number) })
     }
 
     /// Bytes of the ring that the record takes.
@@ -134,8 +153,30 @@ impl Head {
     }
 }
 
+/// What a line has in its first word if a record begins there: most that has not come is seen by it alone.
+fn stamp(position: u64) -> u32 {
+    ((position / LINE as u64) as u32).wrapping_add(1)
+}
+
+/// Whether a line that begins with this word may be the first one of a record at this position.
+pub fn may_begin(word: u64, position: u64) -> bool {
+    (u64::from_le(word) >> 32) as u32 == stamp(position)
+}
+
+/// Whether a record at this position has this first line, and all of the line is there.
+pub fn begins(line: &Line, position: u64) -> bool {
+    line[CHECK] == check(line, position).to_le_bytes()
+}
+
+/// By XXH3, of 64 bits: with 4 ns for a line it is the cheapest that no client's bytes meet by chance.
+fn check(line: &Line, position: u64) -> u64 {
+    let mut bytes = *line;
+    bytes[CHECK].fill(0);
+    xxh3_64_with_seed(&bytes, position)
+}
+
 /// What addresses of this wire begin with: the version of all that stands here.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// What peers must know to reach a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,10 +246,13 @@ mod tests {
     fn what_is_written_is_read() {
         for kind in KINDS {
             let head = Head { kind, len: 70_000, number: u64::MAX - 3 };
-            assert_eq!(Head::read(head.bytes()), Some(head));
+            // SAFETY: as many bytes as a line has room for.
+            let line = unsafe { head.line(6400, [7; FIRST].as_ptr()) };
+            assert_eq!(Head::read(&line), Some(head));
+            assert!(begins(&line, 6400) && !begins(&line, 6400 + (1 << 38)));
         }
-        assert_eq!(Head::read([0; 16]), None);
-        assert_eq!(Head::read([9; 16]), None);
+        assert_eq!(Head::read(&[0; LINE]), None);
+        assert_eq!(Head::read(&[9; LINE]), None);
         let layout = Layout::of(3);
         let address = Address { node: 8, segment: u32::MAX, interrupt: 7, layout };
         let bytes = address.write();
@@ -216,6 +260,24 @@ mod tests {
         assert!(Address::read(&bytes, Layout::of(4)).is_err());
         for i in 0..bytes.len() {
             assert!(Address::read(&bytes[..i], layout).is_err(), "{i} bytes");
+        }
+    }
+
+    /// Each word may come before each other one.
+    #[test]
+    fn a_line_that_is_there_in_part_begins_nothing() {
+        let head = Head { kind: Kind::Frame, len: FIRST, number: 0 };
+        // SAFETY: as many bytes as a line has room for.
+        let [old, new] =
+            [0u64, 1 << 20].map(|position| unsafe { head.line(position, [position as u8 + 1; FIRST].as_ptr()) });
+        for before in [old, [0; LINE], [1; LINE]] {
+            for come in 0..(1u32 << (LINE / 8)) - 1 {
+                let mut line = before;
+                for i in (0..LINE / 8).filter(|i| come >> i & 1 == 1) {
+                    line[8 * i..][..8].copy_from_slice(&new[8 * i..][..8]);
+                }
+                assert_eq!(begins(&line, 1 << 20), line == new, "{come:b}");
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What goes to one peer: records into its ring, the words that it looks at, and the way of large writes to its client's segment.
 //!
-//! A record is stored, confirmed, and only then announced by the word HEAD. So whatever has not arrived can be stored again, and the peer never
-//! sees half of it. A word may be stored again at any time.
+//! A record's first line announces it: it is stored when all others of the record are confirmed. So whatever has not arrived can be stored again, and the
+//! peer never sees half of it. A word, and the last first line, may be stored again at any time.
 //!
 //! Invariant: the caller holds the lock of this peer, and no sink is called under it.
 //! Must not know: what the peer sends.
@@ -10,14 +10,15 @@
 
 use super::super::wire::Lost;
 use super::adapter::{Remote, Verdict};
-use super::dma::Dma;
+use super::dma::{Dma, Record};
 use super::ground::Ground;
-use super::layout::{Address, CUT, HEAD_BYTES, Head, Kind, LINE, WORDS, Word};
-use super::parts::{STAGE, Stage, parts};
+use super::layout::{Address, Head, Kind, LINE, Line, WORDS, Word};
+use super::parts::{STAGE, Stage};
 use super::straight::Straight;
 use super::transfer::{Call, PIECE, Reading, Task};
 use crate::sync::{AtomicU64, Ordering};
 use std::collections::VecDeque;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// Between two tries to make a link: so long at least, and so many times as long as the last one took.
@@ -54,7 +55,9 @@ pub struct Outlet {
     /// The words of this node at the peer, as they must be, and where they are.
     words: [u64; WORDS.len()],
     at: [usize; WORDS.len()],
-    /// Some may be otherwise there.
+    /// The first line of the last record, and where it is.
+    last: (Line, usize),
+    /// Some of these may be otherwise there.
     is_stale: bool,
     stage: Box<Stage>,
     pub tasks: VecDeque<Task>,
@@ -86,6 +89,7 @@ impl Outlet {
             taken: 0,
             words: [0; WORDS.len()],
             at: WORDS.map(|word| ground.layout.word(ground.me, word)),
+            last: ([0; LINE], 0),
             is_stale: false,
             stage: Box::new(Stage([0; STAGE])),
             tasks: VecDeque::new(),
@@ -170,7 +174,7 @@ impl Outlet {
     fn say_hello(&mut self, ground: &Ground) -> Result<bool, Lost> {
         let hello = Head { kind: Kind::Hello, len: 0, number: self.token };
         // SAFETY: no bytes.
-        self.has_said_hello = unsafe { self.put(ground, hello, std::ptr::null()) }?;
+        self.has_said_hello = unsafe { self.put(ground, hello, ptr::null()) }?;
         Ok(self.has_said_hello)
     }
 
@@ -180,10 +184,10 @@ impl Outlet {
             return lost.clone();
         }
         if let Link::Up(remote) = &self.link {
-            let head = self.at[Word::Head as usize];
+            let cut = self.at[Word::Cut as usize];
             // It shall not wait for what never comes. If it is gone it does not matter.
             let _ = remote.confirm(|remote| {
-                remote.store(head, CUT);
+                remote.store(cut, 1);
                 Ok(())
             });
             remote.ring();
@@ -236,15 +240,17 @@ impl Outlet {
         }
     }
 
-    /// Sees to it that all words are at the peer as they must be.
+    /// Sees to it that all words, and the last record, are at the peer as they must be.
     fn settle(&mut self, ground: &Ground) -> bool {
         if !self.is_stale {
             return true;
         }
         let Link::Up(remote) = &self.link else { return false };
+        let (has_sent, (line, place)) = (self.sent > 0, &self.last);
         let verdict = remote.confirm(|remote| {
             self.at.iter().zip(self.words).for_each(|(at, value)| remote.store(*at, value));
-            Ok(())
+            // SAFETY: a line.
+            if has_sent { unsafe { remote.copy(line.as_ptr(), *place, LINE) } } else { Ok(()) }
         });
         self.is_stale = verdict.is_open();
         self.judge(ground, verdict)
@@ -262,14 +268,30 @@ impl Outlet {
             remote.store(self.at[i], value);
             Ok(())
         });
+        self.told(ground, verdict, word != Word::Awake);
+    }
+
+    /// The peer was told something; `wakes`: it must see that, even if it sleeps.
+    fn told(&mut self, ground: &Ground, verdict: Verdict, wakes: bool) {
         // ORDERING: relaxed: over cards no order of this load and that store can be had, so sleeps are short. `confirm` has a fence.
-        if word != Word::Awake
+        if wakes
             && ground.own.word(ground.layout.word(self.peer, Word::Awake)).load(Ordering::Relaxed) == 0
+            && let Link::Up(remote) = &self.link
         {
             remote.ring();
         }
         self.is_stale |= verdict.is_open();
         self.judge(ground, verdict);
+    }
+
+    /// Stores the first line of a record whose other lines are there: the peer has the record with it.
+    fn announce(&mut self, ground: &Ground, Record { line, place, size }: Record) {
+        let Link::Up(remote) = &self.link else { return };
+        // SAFETY: a line.
+        let verdict = remote.confirm(|remote| unsafe { remote.copy(line.as_ptr(), place, LINE) });
+        self.last = (line, place);
+        self.sent += size as u64;
+        self.told(ground, verdict, true);
     }
 
     /// Looks how much the peer has taken. True if that is more than before.
@@ -310,10 +332,26 @@ impl Outlet {
         if !self.settle(ground) || self.dma.as_ref().is_some_and(Dma::is_flying) {
             return Ok(false);
         }
-        let (size, ring) = (head.size(), ground.layout.ring);
-        let (mut place, left) = ground.layout.place(ground.me, self.sent);
-        let skipped = if size > left { left } else { 0 };
-        let is_full = |outlet: &Outlet| (outlet.sent - outlet.taken) as usize + skipped + size > ring;
+        let size = head.size();
+        let (_, left) = ground.layout.place(ground.me, self.sent);
+        if size > left {
+            let skip = Head { kind: Kind::Skip, len: left, number: 0 };
+            // SAFETY: a record without bytes of its own.
+            if !unsafe { self.put_here(ground, skip, ptr::null()) }? || self.is_stale {
+                return Ok(false);
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.put_here(ground, head, from) }
+    }
+
+    /// Puts a record into the ring, which does not end before the record.
+    ///
+    /// # Safety
+    /// As of `put`.
+    unsafe fn put_here(&mut self, ground: &Ground, head: Head, from: *const u8) -> Result<bool, Lost> {
+        let size = head.size();
+        let is_full = |outlet: &Outlet| (outlet.sent - outlet.taken) as usize + size > ground.layout.ring;
         if is_full(self) {
             self.look(ground);
         }
@@ -323,61 +361,28 @@ impl Outlet {
                 _ => Ok(false),
             };
         }
-        let Link::Up(remote) = &self.link else { return Ok(false) };
-        if skipped > 0 {
-            let skip = Head { kind: Kind::Skip, len: skipped, number: 0 };
-            self.stage.0[..HEAD_BYTES].copy_from_slice(&skip.bytes());
-            let (stage, at) = (self.stage.0.as_ptr(), place);
-            // SAFETY: a line of the stage.
-            let verdict = remote.confirm(|remote| unsafe { remote.copy(stage, at, LINE) });
+        let (place, _) = ground.layout.place(ground.me, self.sent);
+        // SAFETY: the caller's promise.
+        let record = Record { line: unsafe { head.line(self.sent, from) }, place, size };
+        if size > LINE && head.kind != Kind::Skip {
+            if ground.dma_from.is_some_and(|least| size >= least) && self.ready_dma(ground) {
+                let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return Ok(false) };
+                // SAFETY: the caller's promise.
+                unsafe { dma.start(remote, record, from, head.len) };
+                return Ok(true);
+            }
+            let Link::Up(remote) = &self.link else { return Ok(false) };
+            // SAFETY: the caller's promise.
+            let verdict = unsafe { self.stage.store(remote, head, from, place) };
             if !self.judge(ground, verdict) {
                 return Ok(false);
             }
-            place -= ring - left;
         }
-        let goes_by_dma = ground.dma_from.is_some_and(|least| size >= least);
-        if goes_by_dma && self.ready_dma(ground) {
-            // SAFETY: the caller's promise.
-            unsafe { self.fly(head, from, place, skipped + size) };
-            return Ok(true);
-        }
-        // SAFETY: the caller's promise.
-        let verdict = unsafe { self.store(head, from, place) };
-        if !self.judge(ground, verdict) {
+        if !matches!(self.link, Link::Up(_)) {
             return Ok(false);
         }
-        self.sent += (skipped + size) as u64;
-        self.tell(ground, Word::Head, self.sent);
+        self.announce(ground, record);
         Ok(true)
-    }
-
-    /// Stores a record, by the processor. Its parts are confirmed together; if some did not arrive, then one by one, so that a link on which
-    /// each fifth copy is lost brings a record of five all the same.
-    ///
-    /// # Safety
-    /// As of `put`.
-    unsafe fn store(&mut self, head: Head, from: *const u8, place: usize) -> Verdict {
-        let Link::Up(remote) = &self.link else { return Verdict::Unknown };
-        let stage = &mut self.stage.0;
-        let together = |remote: &Remote| {
-            // SAFETY: `parts` promises the bytes.
-            let one = |from, at, len| unsafe { remote.copy(from, at, len) };
-            // SAFETY: the caller's promise.
-            unsafe { parts(stage, head, from, place, one) }
-        };
-        match remote.attempt(together) {
-            Verdict::Unknown => {}
-            verdict => return verdict,
-        }
-        let mut verdict = Verdict::Arrived;
-        let one = |from, at, len| {
-            // SAFETY: `parts` promises the bytes.
-            verdict = remote.confirm(|remote| unsafe { remote.copy(from, at, len) });
-            if verdict == Verdict::Arrived { Ok(()) } else { Err(String::new()) }
-        };
-        // SAFETY: the caller's promise. What goes wrong stands in the verdict.
-        let _ = unsafe { parts(stage, head, from, place, one) };
-        verdict
     }
 
     /// Whether there is a way to the client's segment of the peer: made now if it was not, and the peer has announced that segment.
@@ -395,25 +400,13 @@ impl Outlet {
         self.dma.is_some()
     }
 
-    /// Gives a record to the engine. It is announced when it has landed.
-    ///
-    /// # Safety
-    /// As of `put`.
-    unsafe fn fly(&mut self, head: Head, from: *const u8, place: usize, size: usize) {
-        let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return };
-        // SAFETY: the caller's promise.
-        unsafe { dma.take(&head, from) };
-        dma.start(remote, place, size);
-    }
-
     /// Announces what the engine has brought. True if it has.
     fn land(&mut self, ground: &Ground) -> bool {
         let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return false };
         match dma.landed(remote) {
             None => false,
-            Some(Ok(size)) => {
-                self.sent += size as u64;
-                self.tell(ground, Word::Head, self.sent);
+            Some(Ok(record)) => {
+                self.announce(ground, record);
                 true
             }
             Some(Err(why)) => {
@@ -476,7 +469,7 @@ impl Outlet {
         let bye = Head { kind: Kind::Bye, len: 0, number: 0 };
         self.has_said_bye = match self.is_up(ground) {
             // SAFETY: no bytes.
-            Ok(true) => unsafe { self.put(ground, bye, std::ptr::null()) }.unwrap_or(true),
+            Ok(true) => unsafe { self.put(ground, bye, ptr::null()) }.unwrap_or(true),
             Ok(false) => matches!(self.link, Link::Gone(_) | Link::Left),
             Err(_) => true,
         };

@@ -4,9 +4,10 @@
 
 use super::super::conformance::{self, Pair};
 use super::super::wire::{Kept, Wire, offset_in};
-use super::layout::{CUT, Head, Kind, Word};
+use super::adapter::Verdict;
+use super::layout::{Head, Kind, LINE, Line, Word};
 use super::library::Library;
-use super::{SisciWire, Wishes};
+use super::{Link, SisciWire, Wishes};
 use crate::os::sys;
 use crate::sync::Ordering;
 use std::path::PathBuf;
@@ -220,20 +221,53 @@ fn what_no_node_of_ours_sends_ends_the_link_on_both_sides() {
 #[test]
 fn words_that_cannot_be_end_the_link() {
     for (reason, word, value) in [
-        ("bytes, of which 128 were taken", Word::Head, 64),
-        ("bytes, of which 128 were taken", Word::Head, 129),
-        ("bytes, of which 128 were taken", Word::Head, 1 << 40),
-        ("the peer has ended the link", Word::Head, CUT),
+        ("the peer has ended the link", Word::Cut, 1),
         ("has taken", Word::Credit, 1 << 40),
+        ("has taken", Word::Credit, 64),
     ] {
         let pair = pair(2);
         pair.post(0, 1, b"ok"); // behind the token, a line
         pair.post(1, 0, b"ok");
         pair.until("frames", || pair.came(0) + pair.came(1) == 2);
+        if value == 64 {
+            pair.nodes[0].wire.with(1, |outlet, ground| outlet.tell(ground, Word::Credit, 128));
+            pair.until("the credit", || pair.nodes[1].wire.with(0, |outlet, ground| outlet.has_taken(ground, 128)));
+        }
         pair.nodes[0].wire.with(1, |outlet, ground| outlet.tell(ground, word, value));
         let why = pair.nodes[1].loss();
         assert!(why.contains(reason), "{value}: {why}");
     }
+}
+
+/// The peer takes no record of a line that is not whole, or that belongs elsewhere, and takes it when it is there.
+#[test]
+fn a_record_comes_when_its_first_line_is_whole() {
+    let pair = pair(2);
+    pair.post(0, 1, b"ok");
+    pair.until("a frame", || pair.frames(1).len() == 1);
+    let (from, to) = (&pair.nodes[0].wire, &pair.nodes[1]);
+    let (position, frame) = (2 * LINE as u64, b"all of it, and nothing else");
+    let (place, _) = from.ground.layout.place(0, position);
+    let head = Head { kind: Kind::Frame, len: frame.len(), number: 0 };
+    // SAFETY: a slice of this length.
+    let [good, elsewhere] = [position, position + 64].map(|position| unsafe { head.line(position, frame.as_ptr()) });
+    for bad in (0..LINE).map(|i| (i, good[i] ^ 1)) {
+        let mut line = good;
+        line[bad.0] = bad.1;
+        store(from, &line, place);
+        assert!(!to.wire.progress(to, true) && to.came() == 0, "{bad:?}");
+    }
+    store(from, &elsewhere, place);
+    assert!(!to.wire.progress(to, true) && to.losses.lock().is_empty());
+    store(from, &good, place);
+    pair.until("the frame", || pair.frames(1) == [(0, frame.to_vec())]);
+}
+
+/// Stores a line as it is.
+fn store(from: &SisciWire, line: &Line, place: usize) {
+    let Link::Up(remote) = &from.outlets[1].lock().link else { panic!("no link") };
+    // SAFETY: a line.
+    assert_eq!(remote.confirm(|remote| unsafe { remote.copy(line.as_ptr(), place, LINE) }), Verdict::Arrived);
 }
 
 #[test]
