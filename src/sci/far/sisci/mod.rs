@@ -164,9 +164,9 @@ impl SisciWire {
             return false;
         }
         let received = inlet.receive(&self.ground, *rank, *token, lock, frame, sink);
-        let mut came = matches!(received, Ok(true));
-        if matches!(received, Ok(false)) && !thorough && self.busy.load(Ordering::Relaxed) == 0 {
-            return false; // Relaxed, above: a count; who raised it looks here next
+        let (mut came, has_work) = received.as_ref().map_or((false, true), |all| (all.came, all.has_used_outlet));
+        if !has_work && !thorough && self.busy.load(Ordering::Relaxed) == 0 {
+            return came; // Relaxed, above: a count; who raised it looks here next
         }
         let mut outlet = lock.lock();
         if let Err(why) = received {
