@@ -88,6 +88,44 @@ static void faults(void *arg) {
   SCITerminate();
 }
 
+/* Each third transfer ends half way, whoever waits for it and however: started again, it brings all. */
+static void lost_transfers(void *arg) {
+  static const unsigned flags[] = {SCI_FLAG_DMA_WAIT, 0, SCI_FLAG_DMA_READ | SCI_FLAG_DMA_WAIT};
+  sci_desc_t sd;
+  sci_local_segment_t s, own;
+  sci_remote_segment_t r;
+  sci_map_t mine, map;
+  sci_dma_queue_t q;
+  unsigned *in, *out, i, k, failed = 0;
+  (void)arg;
+  setenv("SISCI_FAULT", "dma:3", 1);
+  sd = opened();
+  s = offered(sd, 4, 4096, 0), own = offered(sd, 5, 4096, 0);
+  r = connected(sd, 4, 4, 0);
+  in = (unsigned *)SCIMapLocalSegment(s, &mine, 0, 0, NULL, 0, &e);
+  out = (unsigned *)SCIMapLocalSegment(own, &map, 0, 0, NULL, 0, &e);
+  EXPECT(OK, SCICreateDMAQueue(sd, &q, 0, 1, 0, &e));
+  for (i = 1; i <= 300; i++) {
+    unsigned flag = flags[i % 3], *from = flag & SCI_FLAG_DMA_READ ? in : out, *to = flag & SCI_FLAG_DMA_READ ? out : in;
+    for (k = 0; k < 1024; k++) from[k] = i * 1024 + k, to[k] = 0;
+    for (;;) {
+      sci_dma_queue_state_t state;
+      SCIStartDmaTransfer(q, own, r, 0, 4096, 0, NULL, NULL, flag, &e);
+      if (!(flag & SCI_FLAG_DMA_WAIT)) {
+        CHECK(e == SCI_ERR_OK);
+        SCIWaitForDMAQueue(q, SCI_INFINITE_TIMEOUT, 0, &e);
+      }
+      state = SCIDMAQueueState(q);
+      if (state == SCI_DMAQUEUE_DONE) break;
+      CHECK(state == SCI_DMAQUEUE_ERROR && to[0] == i * 1024 && to[1023] == 0);
+      failed++;
+    }
+    for (k = 0; k < 1024; k++) CHECK(to[k] == i * 1024 + k);
+  }
+  CHECK(failed == 149);
+  SCITerminate();
+}
+
 static void dead(void *arg) {
   sci_desc_t sd;
   sci_local_segment_t s;
@@ -219,6 +257,7 @@ int main(void) {
   int status;
   joined(node(4, strict, NULL));
   joined(node(4, faults, NULL));
+  joined(node(4, lost_transfers, NULL));
   joined(node(4, dead, NULL));
   joined(node(4, values, NULL));
   joined(node(4, two_adapters, NULL));

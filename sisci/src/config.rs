@@ -54,6 +54,8 @@ pub struct Fault {
     pub dead: u32,
     /// Every so many connects are refused.
     pub connect: u32,
+    /// Every so many transfers by DMA end in ERROR, when half of their bytes are there.
+    pub dma: u32,
 }
 
 /// The variables of this process, once SCIInitialize has read them.
@@ -215,12 +217,13 @@ fn hosts(
     Hosts::new(places, own, Secret::read(&path)?, Duration::from_secs_f64(seconds)).map(Some)
 }
 
-/// `retriable:N`, `pending:N`, `dead:N`, `connect:N`, with commas between.
+/// `retriable:N`, `pending:N`, `dead:N`, `connect:N`, `dma:N`, with commas between.
 fn fault(text: &str) -> Result<Fault, String> {
     let mut fault = Fault::default();
     for part in text.split(',').filter(|part| !part.is_empty()) {
-        let wrong =
-            || format!("SISCI_FAULT is retriable:N, pending:N, dead:N, connect:N with commas between, not {part:?}");
+        let wrong = || {
+            format!("SISCI_FAULT is retriable:N, pending:N, dead:N, connect:N, dma:N with commas between, not {part:?}")
+        };
         let (name, value) = part.split_once(':').ok_or_else(wrong)?;
         let value = value.parse().ok().filter(|&value| value > 0).ok_or_else(wrong)?;
         match name {
@@ -228,6 +231,7 @@ fn fault(text: &str) -> Result<Fault, String> {
             "pending" => fault.pending = value,
             "dead" => fault.dead = value,
             "connect" => fault.connect = value,
+            "dma" => fault.dma = value,
             _ => return Err(wrong()),
         }
     }

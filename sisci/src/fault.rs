@@ -25,6 +25,8 @@ static CHECKS: AtomicU32 = AtomicU32::new(0);
 static COPIES: AtomicU32 = AtomicU32::new(0);
 /// Connects so far.
 static CONNECTS: AtomicU32 = AtomicU32::new(0);
+/// Transfers by DMA so far.
+static TRANSFERS: AtomicU32 = AtomicU32::new(0);
 /// There was a copy since the last check: what is lost then is a copy.
 static HAS_COPIED: AtomicBool = AtomicBool::new(false);
 
@@ -70,6 +72,13 @@ pub fn check(has_lost: bool) -> Status {
 pub fn is_dead() -> bool {
     let dead = asked().dead;
     dead != 0 && CHECKS.load(Ordering::Relaxed) >= dead
+}
+
+/// Whether the next transfer by DMA ends half way.
+pub fn transfer() -> bool {
+    let every = asked().dma;
+    // Ordering: a counter.
+    every != 0 && is_due(TRANSFERS.fetch_add(1, Ordering::Relaxed) + 1, every)
 }
 
 /// Whether the next connect is refused.

@@ -12,6 +12,7 @@ use crate::calm;
 use crate::card;
 use crate::error::{Error, Result};
 use crate::far::{self, Until};
+use crate::fault;
 use crate::handle::{self, Slot};
 use crate::map::Map;
 use crate::name::Deadline;
@@ -34,7 +35,7 @@ pub enum State {
     Done,
     /// Aborted by the program.
     Aborted,
-    /// A peer is gone.
+    /// A peer is gone, or SISCI_FAULT wants it.
     Error,
 }
 
@@ -225,6 +226,7 @@ impl Flow {
 
     /// Copies; says how it went.
     fn copy(&self, transfers: &[Transfer]) -> Error {
+        let is_lost = fault::transfer();
         for transfer in transfers {
             let is_far = far::is_on() && transfer.is_of_maps();
             if is_far {
@@ -236,9 +238,11 @@ impl Flow {
                     if self.is_aborted.load(Ordering::Relaxed) {
                         return Error::Cancelled;
                     }
-                    let size = STRETCH.min(piece.size - done);
+                    let all = STRETCH.min(piece.size - done);
+                    let size = if is_lost { all / 2 } else { all };
                     if !transfer.is_there()
                         || transfer.copy(piece.from.behind(done), piece.to.behind(done), size).is_err()
+                        || is_lost
                     {
                         return Error::TransferFailed;
                     }

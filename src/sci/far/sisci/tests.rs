@@ -143,6 +143,8 @@ fn it_does_so_with_the_alignments_of_cards_and_when_stores_are_lost() {
         (by_processor, "0", "retriable:5", 100),
         (by_processor, "0", "pending:3", 100),
         (straight, "0", "retriable:5", 100),
+        (straight, "0", "dma:2", 0),
+        (by_dma, "0", "dma:3", 0),
     ] {
         let (is_well, said) = with_variables(&[("SISCI_STRICT", strict), ("SISCI_FAULT", fault)], test);
         assert!(is_well && said.contains("1 passed"), "{fault}: {said}");
