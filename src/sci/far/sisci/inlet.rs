@@ -6,7 +6,7 @@
 
 use super::super::wire::{Lost, Sink};
 use super::ground::Ground;
-use super::layout::{FRAME, HEAD_BYTES, Head, Kind, LINE, Line, Word, begins, may_begin};
+use super::layout::{FRAME, HEAD_BYTES, Head, Kind, LINE, Line, STAMPED, Word, begins, may_begin};
 use super::outlet::Outlet;
 use crate::os::lock::Lock;
 use crate::sync::{Ordering, fence};
@@ -41,7 +41,7 @@ impl Inlet {
         let (place, _) = ground.layout.place(peer, self.taken);
         // Relaxed: whatever the order of the words, the check shows whether all are there.
         let word = |i: usize| ground.own.word(place + 8 * i).load(Ordering::Relaxed);
-        if !may_begin(word(0), self.taken) {
+        if !may_begin(u64::from_le(word(STAMPED)), self.taken) {
             return None;
         }
         let mut line = [0; LINE];
