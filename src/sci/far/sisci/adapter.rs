@@ -10,7 +10,7 @@
 
 #![allow(unsafe_code)] // calls of the library, mapped memory
 
-use super::layout::LINE;
+use super::layout::{LINE, Line};
 use super::library::{CONTINUE, Code, ENDS, Handle, Library, SEQ_NOT_RETRIABLE, SEQ_OK, SEQ_RETRIABLE};
 use crate::os::event;
 use crate::sync::fixed::{AtomicU64, Ordering};
@@ -366,6 +366,12 @@ impl Remote {
         library.call("SCIMemCpy", |error| unsafe {
             (library.calls.copy)(self.sequence, from.cast(), self.map, offset, len, 0, error);
         })
+    }
+
+    /// The same of one line.
+    pub fn copy_line(&self, line: &Line, offset: usize) -> Result<(), String> {
+        // SAFETY: a line.
+        unsafe { self.copy(line.0.as_ptr(), offset, LINE) }
     }
 
     /// Stores a word. [`Remote::confirm`] must follow.

@@ -44,8 +44,8 @@ impl Inlet {
         if !may_begin(u64::from_le(word(STAMPED)), self.taken) {
             return None;
         }
-        let mut line = [0; LINE];
-        for (i, bytes) in line.chunks_exact_mut(8).enumerate() {
+        let mut line = Line([0; LINE]);
+        for (i, bytes) in line.0.chunks_exact_mut(8).enumerate() {
             bytes.copy_from_slice(&word(i).to_ne_bytes());
         }
         if !begins(&line, self.taken) {

@@ -17,8 +17,10 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const LINE: usize = 64;
 /// Bytes of a page: where rings begin.
 const PAGE: usize = 4096;
-/// A line.
-pub type Line = [u8; LINE];
+/// The bytes of one, which lie as cards want them.
+#[repr(align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line(pub [u8; LINE]);
 /// Bytes in front of a record's own: the check; kind, length and stamp; the number.
 pub const HEAD_BYTES: usize = 24;
 /// Of a record's own bytes, so many at most lie in its first line.
@@ -123,22 +125,23 @@ impl Head {
     /// # Safety
     /// As many bytes as `len` says, or as the line has room for if that is less, are readable at `from`.
     pub unsafe fn line(&self, position: u64, from: *const u8) -> Line {
-        let mut line = [0; LINE];
+        let mut line = Line([0; LINE]);
+        let bytes = &mut line.0;
         let word = u64::from(stamp(position)) << 32 | (self.len as u64) << 8 | self.kind as u64;
-        line[8..16].copy_from_slice(&word.to_le_bytes());
-        line[16..HEAD_BYTES].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..16].copy_from_slice(&word.to_le_bytes());
+        bytes[16..HEAD_BYTES].copy_from_slice(&self.number.to_le_bytes());
         if self.kind != Kind::Skip {
             // SAFETY: the caller's promise; the line has room.
-            unsafe { from.copy_to_nonoverlapping(line[HEAD_BYTES..].as_mut_ptr(), self.len.min(FIRST)) };
+            unsafe { from.copy_to_nonoverlapping(bytes[HEAD_BYTES..].as_mut_ptr(), self.len.min(FIRST)) };
         }
         let check = check(&line);
-        line[..8].copy_from_slice(&check.to_le_bytes());
+        line.0[..8].copy_from_slice(&check.to_le_bytes());
         line
     }
 
     /// The record whose first line this is. `None`: no record begins so.
     pub fn read(line: &Line) -> Option<Head> {
-        let ([_, first, number, ..], _) = line.as_chunks::<8>() else { return None };
+        let ([_, first, number, ..], _) = line.0.as_chunks::<8>() else { return None };
         let first = u64::from_le_bytes(*first);
         let kind = *KINDS.get(usize::from(first as u8).checked_sub(1)?)?;
         Some(Head { kind, len: (first as u32 >> 8) as usize, number: u64::from_le_bytes(*number) })
@@ -165,13 +168,13 @@ pub fn may_begin(word: u64, position: u64) -> bool {
 
 /// Whether a record at this position has this first line, and all of the line is there.
 pub fn begins(line: &Line, position: u64) -> bool {
-    let word = u64::from_le_bytes(std::array::from_fn(|i| line[8 * STAMPED + i]));
-    may_begin(word, position) && line[..8] == check(line).to_le_bytes()
+    let word = u64::from_le_bytes(std::array::from_fn(|i| line.0[8 * STAMPED + i]));
+    may_begin(word, position) && line.0[..8] == check(line).to_le_bytes()
 }
 
 /// Over all of a line but the check itself, by XXH3. Of 64 bits, since payloads of clients lie where lines are looked for.
 fn check(line: &Line) -> u64 {
-    xxh3_64(&line[8..])
+    xxh3_64(&line.0[8..])
 }
 
 /// What addresses of this wire begin with: the version of all that stands here.
@@ -250,8 +253,8 @@ mod tests {
             assert_eq!(Head::read(&line), Some(head));
             assert!(begins(&line, 6400) && !begins(&line, 6464));
         }
-        assert_eq!(Head::read(&[0; LINE]), None);
-        assert_eq!(Head::read(&[9; LINE]), None);
+        assert_eq!(Head::read(&Line([0; LINE])), None);
+        assert_eq!(Head::read(&Line([9; LINE])), None);
         let layout = Layout::of(3);
         let address = Address { node: 8, segment: u32::MAX, interrupt: 7, layout };
         let bytes = address.write();
@@ -269,11 +272,11 @@ mod tests {
         // SAFETY: as many bytes as a line has room for.
         let [old, new] =
             [0u64, 1 << 20].map(|position| unsafe { head.line(position, [position as u8 + 1; FIRST].as_ptr()) });
-        for before in [old, [0; LINE], [1; LINE]] {
+        for before in [old, Line([0; LINE]), Line([1; LINE])] {
             for come in 0..(1u32 << (LINE / 8)) - 1 {
                 let mut line = before;
                 for i in (0..LINE / 8).filter(|i| come >> i & 1 == 1) {
-                    line[8 * i..][..8].copy_from_slice(&new[8 * i..][..8]);
+                    line.0[8 * i..][..8].copy_from_slice(&new.0[8 * i..][..8]);
                 }
                 assert_eq!(begins(&line, 1 << 20), line == new, "{come:b}");
             }

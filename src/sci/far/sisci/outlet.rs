@@ -89,7 +89,7 @@ impl Outlet {
             taken: 0,
             words: [0; WORDS.len()],
             at: WORDS.map(|word| ground.layout.word(ground.me, word)),
-            last: ([0; LINE], 0),
+            last: (Line([0; LINE]), 0),
             is_stale: false,
             stage: Box::new(Stage([0; STAGE])),
             tasks: VecDeque::new(),
@@ -249,8 +249,7 @@ impl Outlet {
         let (has_sent, (line, place)) = (self.sent > 0, &self.last);
         let verdict = remote.confirm(|remote| {
             self.at.iter().zip(self.words).for_each(|(at, value)| remote.store(*at, value));
-            // SAFETY: a line.
-            if has_sent { unsafe { remote.copy(line.as_ptr(), *place, LINE) } } else { Ok(()) }
+            if has_sent { remote.copy_line(line, *place) } else { Ok(()) }
         });
         self.is_stale = verdict.is_open();
         self.judge(ground, verdict)
@@ -287,8 +286,7 @@ impl Outlet {
     /// Stores the first line of a record whose other lines are there: the peer has the record with it.
     fn announce(&mut self, ground: &Ground, Record { line, place, size }: Record) {
         let Link::Up(remote) = &self.link else { return };
-        // SAFETY: a line.
-        let verdict = remote.confirm(|remote| unsafe { remote.copy(line.as_ptr(), place, LINE) });
+        let verdict = remote.confirm(|remote| remote.copy_line(&line, place));
         self.last = (line, place);
         self.sent += size as u64;
         self.told(ground, verdict, true);

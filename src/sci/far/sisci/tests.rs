@@ -253,11 +253,11 @@ fn a_record_comes_when_its_first_line_is_whole() {
     let head = Head { kind: Kind::Frame, len: frame.len(), number: 0 };
     // SAFETY: a slice of this length.
     let [good, elsewhere] = [position, position + 64].map(|position| unsafe { head.line(position, frame.as_ptr()) });
-    for bad in (0..LINE).map(|i| (i, good[i] ^ 1)) {
+    for i in 0..LINE {
         let mut line = good;
-        line[bad.0] = bad.1;
+        line.0[i] ^= 1;
         store(from, &line, place);
-        assert!(!to.wire.progress(to, true) && to.came() == 0, "{bad:?}");
+        assert!(!to.wire.progress(to, true) && to.came() == 0, "byte {i}");
     }
     store(from, &elsewhere, place);
     assert!(!to.wire.progress(to, true) && to.losses.lock().is_empty());
@@ -268,8 +268,7 @@ fn a_record_comes_when_its_first_line_is_whole() {
 /// Stores a line as it is.
 fn store(from: &SisciWire, line: &Line, place: usize) {
     let Link::Up(remote) = &from.outlets[1].lock().link else { panic!("no link") };
-    // SAFETY: a line.
-    assert_eq!(remote.confirm(|remote| unsafe { remote.copy(line.as_ptr(), place, LINE) }), Verdict::Arrived);
+    assert_eq!(remote.confirm(|remote| remote.copy_line(line, place)), Verdict::Arrived);
 }
 
 #[test]
