@@ -19,7 +19,7 @@ fn main() {
         "api/shared/hsl", "api/shared/debug", "api/shared/direct", "api/shared/am", "api/g1/am", "api/g1/barrier",
         "api/shared/reach", "api/shared/rma", "sci/copy", "api/g1/rma", "api/shared/coll", "api/g1/coll",
         "api/g1/coll_team", "api/shared/objects", "api/ex/job", "api/ex/segment", "api/ex/am", "api/ex/check",
-        "api/ex/npam", "api/shared/srcdesc", "api/ex/rma", "api/shared/vis/start", "api/shared/vis", "api/ex/atomic",
+        "api/ex/npam", "api/shared/srcdesc", "api/ex/rma", "api/shared/vis/begin", "api/shared/vis", "api/ex/atomic",
         "api/ex/team", "api/ex/coll", "api/ex/kind", "api/ex/guest",
     ];
     header("ABI", "gasnet.h", &modules, &root).write_to_file(out.join("gasnet_sci_abi.h"));

@@ -254,6 +254,8 @@ GASNETI_SCI_INLINE int gasnet_coll_barrier_result(gasnet_team_handle_t team, int
 #define gasnete_coll_team_node2rank(team, node) gasnet_coll_team_node2rank((team), (node))
 #define gasnete_coll_team_size(team) gasnet_coll_team_size(team)
 #define gasnete_coll_team_free(team) gasneti_sci_coll_team_free(team)
+#define gasnete_coll_teambarrier_notify(team) gasnet_coll_barrier_notify((team), 0, GASNET_BARRIERFLAG_ANONYMOUS)
+#define gasnete_coll_teambarrier_wait(team) gasnet_coll_barrier_wait((team), 0, GASNET_BARRIERFLAG_ANONYMOUS)
 #define GASNETE_THREAD_GET
 
 /* ---- tuning (section 10): the library has one table of algorithms and no search, so these calls store nothing ---- */

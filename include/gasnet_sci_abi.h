@@ -1232,8 +1232,6 @@ void gasneti_sci_bad_value(const char *name, size_t nbytes) GASNETI_SCI_NORETURN
  */
 void gasneti_sci_tick_poll(void);
 
-extern void *memmove(void *to, const void *from, size_t nbytes);
-
 /*
  Copies bytes. Source and target may be the same memory; if they overlap in part, the bytes that arrive are undefined.
  */
@@ -1744,21 +1742,6 @@ size_t gasneti_sci_gets(uint32_t how,
                         const size_t *count,
                         size_t levels,
                         uint32_t flags);
-
-/*
- Announces the modes of a client object. A constructor in every such object calls it before `main`.
- */
-void gasneti_sci_object_0_3(uint32_t modes);
-
-/*
- Ends the job with status `code`. Any thread, any time after init. Contract: core.md §6.3.
- */
-void gasneti_sci_exit(int code) GASNETI_SCI_NORETURN;
-
-/*
- Ends the job with a line `*** FATAL ERROR: `, followed by `text`.
- */
-void gasneti_sci_fatal(const char *text) GASNETI_SCI_NORETURN;
 
 /*
  Makes an atomic domain. It waits for nobody, because a message of a domain does not name it. With debug clients all members meet

@@ -30,9 +30,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/types.h>
 #include <unistd.h>
+/* It defines MIN and MAX anew. Those that the client has stay. */
+#if defined(MIN) || defined(MAX)
+#pragma push_macro("MIN")
+#pragma push_macro("MAX")
+#include <sys/param.h>
+#pragma pop_macro("MIN")
+#pragma pop_macro("MAX")
+#else
+#include <sys/param.h>
+#endif
 
 /* ---- macros that a configuration header would define; the client's own one may define some of them, too ---- */
 #ifndef HAVE_PTHREAD_H

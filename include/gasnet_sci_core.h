@@ -48,7 +48,10 @@ __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(
 #endif
 
 /* Not 0 while this process waits for a debugger. The debugger sets it to 0 to let the process continue. */
+#ifndef GASNETI_SCI_FROZEN
+#define GASNETI_SCI_FROZEN
 extern volatile int gasnet_frozen;
+#endif
 
 /* ---- init, attach, exit ---- */
 

@@ -15,11 +15,7 @@
 #define GEX_AM_INDEX_BASE 128
 typedef struct {
   gex_AM_Index_t gex_index;
-#if defined(GASNET_USE_STRICT_PROTOTYPES)
-  void *gex_fnptr;
-#else
   gex_AM_Fn_t gex_fnptr;
-#endif
   gex_Flags_t gex_flags;
   unsigned int gex_nargs;
   const void *gex_cdata;

@@ -38,7 +38,11 @@ typedef gasneti_sci_srcdesc_t *gex_AM_SrcDesc_t;
 /* ---- plain types ---- */
 typedef gasnet_handler_t gex_AM_Index_t;
 typedef gasnet_handlerarg_t gex_AM_Arg_t;
+#if defined(GASNET_USE_STRICT_PROTOTYPES)
+typedef void *gex_AM_Fn_t; /* a function with any parameters has no type that is a prototype */
+#else
 typedef void (*gex_AM_Fn_t)();
+#endif
 typedef gasnet_token_t gex_Token_t;
 typedef gasnet_register_value_t gex_RMA_Value_t;
 #define SIZEOF_GEX_RMA_VALUE_T 8

@@ -19,6 +19,7 @@
 #error "GASNETT_USE_RESTRICT_ON_TYPEDEFS is defined, but GASNETT_USE_RESTRICT is not"
 #endif
 #include "gasnet_sci_tools_rows.h" /* features that are on with compilers like gcc, and attributes that are one word */
+#define GASNETI_UNUSED GASNETT_UNUSED /* no public name: test programs of GASNet use it (core.md appendix B) */
 #ifndef GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 7)
 #define GASNETT_USE_GCC_ATTRIBUTE_FALLTHROUGH 1

@@ -45,7 +45,10 @@ GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static vo
 /* ---- debugging aids (section 11) ---- */
 
 /* Not 0 while a thread waits for a debugger. The debugger sets it to 0 to let the thread continue. */
+#ifndef GASNETI_SCI_FROZEN
+#define GASNETI_SCI_FROZEN
 extern volatile int gasnet_frozen;
+#endif
 /* Prints host, pid and how to resume, sets *flag to 1, and waits until it is 0 or SIGCONT arrives. */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagname);
 

@@ -5,6 +5,7 @@
  *
  * The nodes form a grid; rows, columns, halves of rows and singletons are teams. One thread per node, in every mode. */
 #include "../testarea.h"
+#include <gasnet_coll_team.h>
 
 #define LOCALLY (GASNET_COLL_LOCAL | GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC)
 
@@ -90,6 +91,8 @@ static void use(const expected *e, size_t n, unsigned salt) {
   gasnet_coll_exchange(e->t, b, a, n * sizeof *a, LOCALLY);
   for (i = 0; i < n * s; i++) if (!CHECK(b[i] == word(e->node[i / n], e->rank, salt), "exchange, %u members", s)) break;
   free(a), free(b);
+  gasnete_coll_teambarrier_notify(e->t);
+  CHECK(gasnete_coll_teambarrier_wait(e->t) == GASNET_OK, "a barrier by the names with e%s", "");
 }
 
 /* Non-blocking collectives on all teams at once, synced in an order that depends on the node. */

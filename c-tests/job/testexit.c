@@ -335,6 +335,17 @@ static void w_atexit_exit(void) {
   exit(exit_code ? 0 : 1); /* the later code counts no more than any other: see scenarios.txt */
 }
 static void w_return(void) {}
+/* Another thread goes on for a while; its end, the last one, counts as exit(0). */
+static void *goes_on(void *unused) {
+  sleep_ms(200);
+  say("the last thread ends");
+  return unused;
+}
+static void w_end_of_main(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, goes_on, NULL)) exit(97);
+  pthread_exit(NULL);
+}
 
 /* All nodes exit at once, after a barrier. mixed: node i with CODE + i; one-nonzero: all with 0, except the actor. */
 static void w_mixed(void) { gasnet_exit(exit_code + (int)me); }
@@ -363,7 +374,7 @@ static void w_dispositions(void) {
 static const struct {
   const char *name;
   void (*run)(void);
-} ways[] = {{"exit", w_exit}, {"return", w_return}, {"libc-exit", w_libc_exit}, {"_exit", w_quick_exit},
+} ways[] = {{"exit", w_exit}, {"return", w_return}, {"libc-exit", w_libc_exit}, {"end-of-main", w_end_of_main}, {"_exit", w_quick_exit},
             {"locked", w_locked}, {"section", w_section}, {"notified", w_barrier}, {"handler-all", w_handler_all},
             {"handler-one", w_handler_one}, {"handler-self", w_handler_self}, {"handler-locked", w_handler_locked},
             {"reply-handler", w_reply_handler}, {"threads", w_threads}, {"one-thread", w_one_thread},

@@ -292,6 +292,9 @@ impl<A: Adapter> Am<A> {
         });
         if next >= LOOKS_IN_VAIN {
             self.watch.flood.end();
+            if self.in_handler() {
+                self.running.waits(failed < LOOKS_IN_VAIN);
+            }
         }
         if next != 0 {
             trace::waits(failed == 0);

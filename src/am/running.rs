@@ -11,9 +11,12 @@
 //!
 //! Must not know: polls, slots.
 
+use crate::base::log;
 #[cfg(not(loom))]
 pub(super) use crate::os::sys::thread_number;
 use crate::sync::{AtomicUsize, Ordering};
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
 
 #[cfg(loom)]
 loom::thread_local! {
@@ -33,7 +36,12 @@ pub(super) const OUTERMOST: usize = 0;
 pub(super) struct Running {
     /// The thread that runs a handler (rules 1 and 2); 0: none does.
     by: AtomicUsize,
+    /// Since when a handler has waited for what another handler may have to do.
+    waits_since: Mutex<Option<Instant>>,
 }
+
+/// After this time a handler that waits is reported, once.
+const LONG: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
 impl Running {
     /// What [`Self::leave`] gets of a handler that starts now, in the thread that has the inbox. [`OUTERMOST`] is the same in a poll: a reply
@@ -70,6 +78,21 @@ impl Running {
         self.by.load(Ordering::Relaxed) == thread_number()
     }
 
+    /// A handler waits, which begins now or goes on. No message comes to its node meanwhile, so perhaps it waits for ever. Debug builds refuse it.
+    #[cold]
+    pub(super) fn waits(&self, begins: bool) {
+        let mut since = self.waits_since.lock();
+        if begins {
+            *since = Some(Instant::now());
+        } else if since.is_some_and(|since| since.elapsed() > LONG) {
+            *since = None;
+            log::advise(&format!(
+                "an AM handler has waited for {LONG:?} in GASNET_BLOCKUNTIL or another call. No handler runs meanwhile, so it waits for ever \
+                 if another one has to do something for that. Handlers must not wait (a build with GASNET_DEBUG says where)"
+            ));
+        }
+    }
+
     /// No thread runs a handler; without PAR, where nobody else calls meanwhile.
     #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
@@ -80,6 +103,21 @@ impl Running {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_handler_that_waits_is_reported_once() {
+        let running = Running::default();
+        let is_reported_next = || running.waits_since.lock().is_some();
+        running.waits(true);
+        running.waits(false);
+        assert!(is_reported_next());
+        std::thread::sleep(2 * LONG);
+        running.waits(false);
+        assert!(!is_reported_next());
+        running.waits(false);
+        running.waits(true);
+        assert!(is_reported_next());
+    }
 
     #[test]
     fn a_handler_runs_in_its_own_thread_alone() {

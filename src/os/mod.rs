@@ -7,6 +7,7 @@ pub mod cpus;
 pub mod event;
 pub mod family;
 pub mod host;
+pub mod last_thread;
 pub mod layout;
 pub mod levels;
 pub mod limit;

@@ -13,7 +13,7 @@ use super::debug;
 use super::header::Phase;
 use super::node::{self, Node};
 use crate::base::{fatal as base, log};
-use crate::os::{spare_heap, sys};
+use crate::os::{last_thread, spare_heap, sys};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{c_int, c_void};
 use std::time::Duration;
@@ -248,8 +248,10 @@ fn flush_if_free(stream: *mut libc::FILE) {
 }
 
 /// Makes a return from `main`, and `exit(n)`, count as `gasnet_exit(n)`. Exit handlers that are registered later run
-/// before, those registered earlier still run after. Call it in init.
+/// before, those registered earlier still run after; the end of the last thread of a client that has left `main` by `pthread_exit` counts as
+/// `exit(0)`. Call it in init.
 pub fn register_process_exit() {
+    last_thread::watch();
     // SAFETY: the handler is a plain function of the library, which stays loaded (-z nodelete).
     unsafe { on_exit(process_exits, ptr::null_mut()) };
 }

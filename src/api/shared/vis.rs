@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-pub mod start;
+pub mod begin;
 
 use super::constants::*;
 use super::objects::{self, gasneti_sci_tm_t};
@@ -20,7 +20,7 @@ use crate::verbs::{Flags, Local, Target};
 use crate::vis::shape::{Indexed, Levels, Piece, Section, What};
 use crate::vis::signed::Signed;
 use crate::vis::{Verb, check};
-use start::{Armed, OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, take_armed, vector};
+use begin::{Armed, OPS, POLL_BYTES, gasnet_memvec_t, indexed, slice, take_armed, vector};
 use std::ffi::c_void;
 
 /// Bit of `how`: a debug client, whose arguments are checked.
@@ -206,7 +206,7 @@ unsafe fn begin(call: Call, node: u32, shape: &Shape<'_>, armed: Option<Armed>) 
         return Ok(0);
     }
     // SAFETY: as the caller promises.
-    unsafe { start::start(call.verb, call.form(), node, shape.what().as_ref(), local, flags, armed) }
+    unsafe { begin::start(call.verb, call.form(), node, shape.what().as_ref(), local, flags, armed) }
 }
 
 /// Put from a list of pieces to a list of pieces. The root event, 0 if it is complete or has none, or `NO_OP`.

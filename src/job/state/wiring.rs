@@ -173,8 +173,8 @@ impl Wish {
             })?),
             None => None,
         };
-        let asked = config.max_segsize.or(text).map(|size| limits::asked(size, locals));
-        let asked = asked.or((client.max_segsize > 0).then_some(client.max_segsize));
+        let asked = [config.max_segsize, text].into_iter().flatten().map(|size| limits::asked(size, locals));
+        let asked = asked.chain([client.max_segsize]).find(|bytes| *bytes > 0); // 0 is no wish
         let commits = config.reserve;
         Ok(Wish { asked, rooms: rooms::own(commits), commits, locals, nodes })
     }

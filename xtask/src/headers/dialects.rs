@@ -6,12 +6,13 @@ use super::checks::Extent::Syntax;
 use anyhow::Result;
 
 /// The headers that clients include.
-pub const PUBLIC: [&str; 13] = [
+pub const PUBLIC: [&str; 14] = [
     "gasnet.h",
     "gasnetex.h",
     "gasnet_tools.h",
     "gasnet_vis.h",
     "gasnet_coll.h",
+    "gasnet_coll_team.h",
     "gasnet_handler.h",
     "gasnet_ratomic.h",
     "gasnet_mk.h",
