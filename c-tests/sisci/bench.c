@@ -199,10 +199,9 @@ static void cycles(void *arg) {
   SCITerminate();
 }
 
-/* A line there and back: through maps, and through memory that both have had from the beginning. */
 enum { LAPS = 20000, LINES = 32 };
 
-/* The same as messages go: each in the next line of a ring, copied, and checked by a sequence. `calls`: by plain stores without. */
+/* A line there and back as messages go: each in the next line of a ring, copied, and checked by a sequence. Without a map: by plain stores and a fence. */
 static void messages(volatile int *in, volatile int *out, int first, int base, sci_sequence_t q, sci_map_t map) {
   static int line[16];
   int i, k, calls = map != NULL;
@@ -222,10 +221,10 @@ static void messages(volatile int *in, volatile int *out, int first, int base, s
     if (first)
       while (in[at + 15] != base + i) {
       }
-    if (in[at] != base + i) printf("a line came in parts\n");
   }
 }
 
+/* A word there and back: through maps, and through memory that both have had from the beginning. */
 static void lap(volatile int *in, volatile int *out, int first, int barrier, int base) {
   int i;
   for (i = 1; i <= LAPS; i++) {

@@ -117,12 +117,12 @@ static void lost_transfers(void *arg) {
       }
       state = SCIDMAQueueState(q);
       if (state == SCI_DMAQUEUE_DONE) break;
-      CHECK(state == SCI_DMAQUEUE_ERROR && to[0] == i * 1024 && to[1023] == 0);
+      CHECK(state == SCI_DMAQUEUE_ERROR && to[0] == i * 1024 && to[511] == i * 1024 + 511 && to[512] == 0);
       failed++;
     }
     for (k = 0; k < 1024; k++) CHECK(to[k] == i * 1024 + k);
   }
-  CHECK(failed == 149);
+  CHECK(failed == 149); /* of 449 that start each third one, and 300 end well */
   SCITerminate();
 }
 

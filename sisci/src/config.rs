@@ -54,7 +54,7 @@ pub struct Fault {
     pub dead: u32,
     /// Every so many connects are refused.
     pub connect: u32,
-    /// Every so many transfers by DMA end in ERROR, when half of their bytes are there.
+    /// Every so many transfers by DMA end in ERROR, when half of their first MiB is there.
     pub dma: u32,
 }
 

@@ -76,9 +76,8 @@ pub fn is_dead() -> bool {
 
 /// Whether the next transfer by DMA ends half way.
 pub fn transfer() -> bool {
-    let every = asked().dma;
     // Ordering: a counter.
-    every != 0 && is_due(TRANSFERS.fetch_add(1, Ordering::Relaxed) + 1, every)
+    is_due(TRANSFERS.fetch_add(1, Ordering::Relaxed) + 1, asked().dma)
 }
 
 /// Whether the next connect is refused.

@@ -226,7 +226,7 @@ impl Flow {
 
     /// Copies; says how it went.
     fn copy(&self, transfers: &[Transfer]) -> Error {
-        let is_lost = fault::transfer();
+        let is_cut_short = fault::transfer();
         for transfer in transfers {
             let is_far = far::is_on() && transfer.is_of_maps();
             if is_far {
@@ -239,10 +239,10 @@ impl Flow {
                         return Error::Cancelled;
                     }
                     let all = STRETCH.min(piece.size - done);
-                    let size = if is_lost { all / 2 } else { all };
+                    let size = if is_cut_short { all / 2 } else { all };
                     if !transfer.is_there()
                         || transfer.copy(piece.from.behind(done), piece.to.behind(done), size).is_err()
-                        || is_lost
+                        || is_cut_short
                     {
                         return Error::TransferFailed;
                     }

@@ -292,8 +292,10 @@ impl<A: Adapter> Am<A> {
         });
         if next >= LOOKS_IN_VAIN {
             self.watch.flood.end();
-            if self.in_handler() {
-                self.running.waits(failed < LOOKS_IN_VAIN);
+            match self.in_handler() {
+                true if failed < LOOKS_IN_VAIN => self.running.wait_begins(),
+                true => self.running.wait_goes_on(),
+                false => {}
             }
         }
         if next != 0 {

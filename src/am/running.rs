@@ -9,6 +9,8 @@
 //! 3. A thread-local variable would do for both. But in a shared library each access to one is a call into the loader, and a message that a
 //!    poll finds would take three. A flood of Shorts in PAR takes 25.1 instead of 29.4 ns a message without them (2026-11, EPYC 9004 VM).
 //!
+//! A handler that waits for long is reported: it may wait for another handler, and no other runs meanwhile.
+//!
 //! Must not know: polls, slots.
 
 use crate::base::log;
@@ -36,12 +38,21 @@ pub(super) const OUTERMOST: usize = 0;
 pub(super) struct Running {
     /// The thread that runs a handler (rules 1 and 2); 0: none does.
     by: AtomicUsize,
-    /// Since when a handler has waited for what another handler may have to do.
-    waits_since: Mutex<Option<Instant>>,
+    /// When the wait began that a handler is in; of several in PAR (rule 2) the last one that began.
+    waits: Mutex<Waits>,
 }
 
-/// After this time a handler that waits is reported, once.
-const LONG: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+#[derive(Default)]
+enum Waits {
+    #[default]
+    No,
+    Since(Instant),
+    /// For the node's first handler that waited for too long. Others are not.
+    Reported,
+}
+
+/// A handler that has waited for so long is reported, once.
+const REPORT_AFTER: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
 impl Running {
     /// What [`Self::leave`] gets of a handler that starts now, in the thread that has the inbox. [`OUTERMOST`] is the same in a poll: a reply
@@ -78,16 +89,25 @@ impl Running {
         self.by.load(Ordering::Relaxed) == thread_number()
     }
 
-    /// A handler waits, which begins now or goes on. No message comes to its node meanwhile, so perhaps it waits for ever. Debug builds refuse it.
+    /// A handler begins to wait. Debug builds refuse that.
     #[cold]
-    pub(super) fn waits(&self, begins: bool) {
-        let mut since = self.waits_since.lock();
-        if begins {
-            *since = Some(Instant::now());
-        } else if since.is_some_and(|since| since.elapsed() > LONG) {
-            *since = None;
+    pub(super) fn wait_begins(&self) {
+        let mut waits = self.waits.lock();
+        if !matches!(*waits, Waits::Reported) {
+            *waits = Waits::Since(Instant::now());
+        }
+    }
+
+    /// It still waits.
+    #[cold]
+    pub(super) fn wait_goes_on(&self) {
+        let mut waits = self.waits.lock();
+        if let Waits::Since(since) = *waits
+            && since.elapsed() > REPORT_AFTER
+        {
+            *waits = Waits::Reported;
             log::advise(&format!(
-                "an AM handler has waited for {LONG:?} in GASNET_BLOCKUNTIL or another call. No handler runs meanwhile, so it waits for ever \
+                "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No handler runs meanwhile, so it waits for ever \
                  if another one has to do something for that. Handlers must not wait (a build with GASNET_DEBUG says where)"
             ));
         }
@@ -107,16 +127,20 @@ mod tests {
     #[test]
     fn a_handler_that_waits_is_reported_once() {
         let running = Running::default();
-        let is_reported_next = || running.waits_since.lock().is_some();
-        running.waits(true);
-        running.waits(false);
-        assert!(is_reported_next());
-        std::thread::sleep(2 * LONG);
-        running.waits(false);
-        assert!(!is_reported_next());
-        running.waits(false);
-        running.waits(true);
-        assert!(is_reported_next());
+        let is_reported = || matches!(*running.waits.lock(), Waits::Reported);
+        running.wait_begins();
+        running.wait_goes_on();
+        assert!(!is_reported());
+        std::thread::sleep(2 * REPORT_AFTER);
+        running.wait_begins();
+        running.wait_goes_on();
+        assert!(!is_reported(), "another wait");
+        std::thread::sleep(2 * REPORT_AFTER);
+        running.wait_goes_on();
+        assert!(is_reported());
+        running.wait_begins();
+        running.wait_goes_on();
+        assert!(is_reported());
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod lock;
 pub mod machine;
 pub mod namespace;
 pub mod net;
+pub mod own_threads;
 pub mod poller;
 pub mod signal;
 pub mod signal_stack;

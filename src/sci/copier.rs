@@ -11,12 +11,12 @@
 #![allow(unsafe_code)] // mapped memory, system calls
 
 use super::SciError;
-use crate::os::signal;
+use crate::os::own_threads;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Bytes that one thread copies at a time. A piece takes 20–50 µs at memory speed: long against taking the lock twice (0.1 µs),
@@ -174,8 +174,7 @@ impl Copier {
     /// Under the lock of the state, which the thread waits for first.
     fn start_thread(&self) -> Result<(), SciError> {
         let shared = self.shared.clone();
-        let builder = Builder::new().name("sci-dma".into()).stack_size(STACK);
-        let started = signal::with_all_blocked(|| builder.spawn(move || shared.serve()));
+        let started = own_threads::spawn("sci-dma", STACK, move || shared.serve());
         let error =
             |e: std::io::Error| SciError::System { call: "pthread_create", errno: e.raw_os_error().unwrap_or(0) };
         *self.thread.lock() = Some(started.map_err(error)?);

@@ -9,7 +9,7 @@ use crate::deck::engine::Handle;
 use crate::deck::owner::Credit;
 use crate::deck::waiting::Key;
 use crate::deck::{Failure, Until};
-use crate::os::event;
+use crate::os::{event, own_threads};
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int};
 
@@ -319,6 +319,7 @@ pub unsafe extern "C" fn deck_mbox_fd(mbox: *mut deck_mbox) -> c_int {
         let mut served = SERVED.lock();
         if !*served {
             let serve = || {
+                let _listed = own_threads::listed();
                 // It waits for what never comes, and so serves until `deck_done` ends all waits.
                 let nothing = Key::Ticket(deck.waiting.ticket());
                 let _ = deck.wait(&[nothing], crate::deck::Until::Forever, || Ok(None::<()>));

@@ -13,7 +13,7 @@
 use super::meeting::Met;
 use crate::base::log;
 use crate::os::net::shown;
-use crate::os::{sys, tcp};
+use crate::os::{own_threads, sys, tcp};
 use crate::supervise::JobHeader;
 use crate::sync::{AtomicU32, Ordering};
 use socket2::SockRef;
@@ -93,13 +93,13 @@ pub struct Links {
 }
 
 impl Links {
-    /// Starts the thread. Call it with the job's signals blocked.
+    /// Starts the thread.
     ///
     /// # Errors
     /// There is no thread, or no table of descriptors for it.
     pub fn start(self) -> io::Result<()> {
         let (ready, is_ready) = std::sync::mpsc::channel();
-        std::thread::Builder::new().name("sci-links".into()).spawn(move || {
+        own_threads::spawn("sci-links", own_threads::STACK, move || {
             let kept: Vec<_> = self.links.iter().map(|link| link.stream.as_raw_fd()).collect();
             let own = sys::own_descriptors(&[&kept[..], &[self.memory]].concat());
             if own.is_ok() {

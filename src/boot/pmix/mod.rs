@@ -31,14 +31,15 @@ use super::contact::address::Endpoint;
 use super::member::{JobError, Joined, enter};
 use crate::base::config::Config;
 use crate::base::log;
+use crate::os::own_threads;
 use crate::os::sys::{self, SignalSet};
 use crate::supervise::JobHeader;
 use hosts::{Made, Offer};
 use library::Library;
 use links::{Link, Links};
 use meeting::Hub;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 use watch::Watch;
 
@@ -98,7 +99,7 @@ pub fn join(who: &str, config: &Config, fits: &impl Fn(u32) -> Result<(), String
 // PMIx starts a thread, which inherits the mask: signals are for the client's threads.
 fn begin() -> Result<Library, String> {
     let mask = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
-    let library = Library::begin();
+    let library = own_threads::of_library(Library::begin);
     mask.apply(libc::SIG_SETMASK);
     library
 }
@@ -192,21 +193,15 @@ fn share(
     let met = met.into_iter().filter(|_| !config.guest);
     let links = met.map(link).collect::<Result<_, _>>()?;
     // Its own handle of the same number: the thread has a table of its own, where the number is the same.
-    keep(file.as_raw_fd(), header, links).map_err(|e| format!("a thread for the links between hosts: {e}"))?;
+    Links { links, header, memory: file.as_raw_fd() }
+        .start()
+        .map_err(|e| format!("a thread for the links between hosts: {e}"))?;
     Ok(Place { file, header, several_hosts, tells_hosts: several_hosts })
 }
 
 // Where this host talks to the others.
 fn endpoint(config: &Config) -> Result<Endpoint, String> {
     Endpoint::choose(config.hosts.interface.as_deref(), config.hosts.ports.clone())
-}
-
-// Threads inherit the mask of signals.
-fn keep(memory: RawFd, header: JobHeader, links: Vec<Link>) -> io::Result<()> {
-    let mask = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
-    let started = Links { links, header, memory }.start();
-    mask.apply(libc::SIG_SETMASK);
-    started
 }
 
 // The maker's half of step 3.

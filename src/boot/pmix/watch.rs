@@ -12,7 +12,7 @@
 
 use super::library::Library;
 use super::links;
-use crate::os::sys::{self, SignalSet};
+use crate::os::{own_threads, sys};
 use crate::supervise::ending::{Ending, Step};
 use crate::supervise::exit::{self, Departure};
 use crate::supervise::{JobHeader, Phase, node, signals, spawn};
@@ -51,11 +51,7 @@ pub struct Watch {
 /// # Errors
 /// There is no thread.
 pub fn start(watch: Watch) -> io::Result<()> {
-    // Blocked for the new thread, which inherits the mask.
-    let mask = SignalSet::all_but_faults().apply(libc::SIG_SETMASK);
-    let started = std::thread::Builder::new().name("sci-watch".into()).spawn(move || watch.run());
-    mask.apply(libc::SIG_SETMASK);
-    started?;
+    own_threads::spawn("sci-watch", own_threads::STACK, move || watch.run())?;
     exit::set_departure(depart);
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::am::wait::Rest;
 use crate::base::error::Error;
 use crate::deck::engine::Deck;
 use crate::deck::survive::roll::{Losses, Roll};
-use crate::os::signal;
+use crate::os::own_threads;
 use crate::sci::{Host, JobAdapter};
 use crate::supervise::{Boxes, JobHeader};
 use std::time::Duration;
@@ -62,8 +62,7 @@ impl Job {
                 }
             }
         };
-        let builder = std::thread::Builder::new().name("deck-survive".into()).stack_size(STACK);
-        signal::with_all_blocked(|| builder.spawn(watch))
+        own_threads::spawn("deck-survive", STACK, watch)
             .map_err(|error| Error::resource(format_args!("the thread that waits for losses: {error}")))?;
         header.record(self.rank).set_boxes(Boxes::Open);
         Ok(())

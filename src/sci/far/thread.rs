@@ -14,10 +14,9 @@
 //! Must not know: what is stored.
 
 use super::{Far, FarSink};
-use crate::os::{signal, sys};
+use crate::os::{own_threads, sys};
 use crate::sync::Ordering;
 use std::io;
-use std::thread::Builder;
 use std::time::Duration;
 
 /// What waits is left to client threads for so long.
@@ -36,8 +35,7 @@ impl Far {
         if always {
             self.wire.watch_always();
         }
-        let builder = Builder::new().name("sci-net".into()).stack_size(STACK);
-        signal::with_all_blocked(|| builder.spawn(move || self.serve(always, wake)))?;
+        own_threads::spawn("sci-net", STACK, move || self.serve(always, wake))?;
         self.is_helped.store(true, Ordering::Relaxed); // Relaxed: before it is seen, floods go out one by one
         Ok(())
     }

@@ -5,11 +5,10 @@
 //!
 //! Must not know: what is due.
 
-use crate::os::{signal, sys};
+use crate::os::{own_threads, sys};
 use crate::sync::{AtomicU32, Ordering, fence};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::thread::Builder;
 use std::time::Duration;
 
 /// Time between two looks of a helper that is awake: so late can a store arrive while its node computes.
@@ -63,8 +62,7 @@ pub(super) fn call<T: Helped>(of: &Arc<T>) {
     // Relaxed: under the lock.
     if helper.state.load(Ordering::Relaxed) == IS_ABSENT {
         let thread = of.clone();
-        let builder = Builder::new().name("sci-timed".into()).stack_size(STACK);
-        if signal::with_all_blocked(|| builder.spawn(move || serve(&*thread))).is_err() {
+        if own_threads::spawn("sci-timed", STACK, move || serve(&*thread)).is_err() {
             return; // calls of the library deliver alone
         }
     }

@@ -112,11 +112,20 @@ fn definitions(checks: &mut Checks) -> Result<()> {
         "-DGASNETI_BUG1389_WORKAROUND=1 -DGASNETI_FORCE_PIC=1 -DGASNET_ALLOW_OPTIMIZED_DEBUG", // obsolete
         "-D_GNU_SOURCE=1 -D_REENTRANT",
         "-DGASNET_USE_STRICT_PROTOTYPES",
+        "-Wredundant-decls",
         "-DMIN(a,b)=((a)<(b)?(a):(b)) -DMAX(a,b)=((a)>(b)?(a):(b)) -D_STRINGIFY(x)=#x", // own helpers
     ] {
         let flags = format!("-DGASNET_SEQ {definition}");
         checks.clean("definitions", &COMPILERS, &["c99", "c++11"], Syntax, &flags, &file);
     }
+    let strict = "-DGASNET_SEQ -DGASNET_USE_STRICT_PROTOTYPES -Wstrict-prototypes";
+    checks.clean("definitions", &["gcc"], &["c99"], Syntax, strict, &file);
+    let own = format!(
+        "#define MIN(a, b) 1\n#define MAX(a, b) 2\n{}#if MIN(3, 4) != 1 || MAX(3, 4) != 2\n#error\n#endif\n",
+        twice("gasnet.h")
+    );
+    let file = checks.file("helpers.c", &own)?;
+    checks.clean("own helpers", &COMPILERS, &["c99", "c++11"], Syntax, "-DGASNET_SEQ", &file);
     Ok(())
 }
 

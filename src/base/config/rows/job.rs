@@ -13,7 +13,7 @@ pub(super) const VARS: &[Var] = &[
     "an integer from 1 to 65535", |c, v| put(&mut c.nodes, parse::integer(v, 1, 65535)) },
     row! { "GASNET_MAX_SEGSIZE", "2G less a page",
     "bytes, or a fraction of the host's memory; upper bound of a node's segment, before the limit set by physical memory. \
-      /P behind it: for each node, as without it; /H: for all nodes of a host together",
+      /P behind it: for each node, as without it; /H: for all nodes of a host together; 0: as if not set",
     "a memory size such as 512M or 1.5G, or a fraction such as 0.85, perhaps with /P or /H",
     |c, v| SegmentSize::parse(v).map(|size| c.max_segsize = Some(size)) },
     row! { "GASNET_MAX_THREADS", "unlimited",

@@ -1,5 +1,5 @@
-//! Records that an engine of the card brings to a peer, from memory that it reads, while the processor does something else: all but the first line, which
-//! follows when they are there.
+//! Records that an engine of the card brings to a peer, from memory that it reads, while the processor does something else: all their lines but the first one, which
+//! is stored when the others are there.
 //!
 //! The record is copied into that memory, so its source is free at once, and lies as the engine wants it. One is on its way at a time.
 //!
@@ -8,8 +8,10 @@
 #![allow(unsafe_code)] // calls of the library, memory of clients
 
 use super::adapter::{ADAPTER, Remote, Segment, Verdict};
-use super::layout::{FIRST, LINE, Line};
+use super::layout::{IN_FIRST_LINE, LINE};
 use super::library::{Code, DMA_DONE, DMA_POSTED, Handle, Library};
+use super::parts::Announcement;
+use crate::sync::Ordering;
 use std::ptr;
 
 /// How often a transfer that has failed is started again, as long as the peer is there.
@@ -17,16 +19,8 @@ const TRIES: u32 = 16;
 
 /// A transfer that is not complete.
 struct Flight {
-    record: Record,
+    record: Announcement,
     tries: u32,
-}
-
-/// A record whose first line is not stored yet.
-pub struct Record {
-    pub line: Line,
-    /// Where it goes, and how many bytes of the ring it takes.
-    pub place: usize,
-    pub size: usize,
 }
 
 pub struct Dma {
@@ -73,17 +67,20 @@ impl Dma {
     /// Takes a record, whose own bytes lie at `from`, and starts its way.
     ///
     /// # Safety
-    /// `len` bytes are readable at `from`; the record has as many.
-    pub unsafe fn start(&mut self, remote: &Remote, record: Record, from: *const u8, len: usize) {
-        let rest = len - FIRST;
+    /// `len` bytes are readable at `from`; the record has as many, more than its first line has room for.
+    pub unsafe fn start(&mut self, remote: &Remote, record: Announcement, from: *const u8, len: usize) {
+        let rest = len - IN_FIRST_LINE;
         // SAFETY: the caller's promise; the stage is as long, and this thread has it alone: no transfer is on its way.
-        unsafe { from.wrapping_add(FIRST).copy_to_nonoverlapping(self.stage.bytes(0, rest), rest) };
+        unsafe { from.wrapping_add(IN_FIRST_LINE).copy_to_nonoverlapping(self.stage.bytes(0, rest), rest) };
         self.flight = Some(Flight { record, tries: 0 });
         self.again(remote);
     }
 
     fn again(&mut self, remote: &Remote) {
         let Some(flight) = &mut self.flight else { return };
+        if flight.tries > 0 {
+            self.library.repeats.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
+        }
         flight.tries += 1;
         let (start, none) = (self.library.calls.start_dma, ptr::null_mut());
         // SAFETY: a queue that is not at work, two segments, and no callback. What fails is found by the state.
@@ -104,7 +101,7 @@ impl Dma {
     }
 
     /// `None`: it is not there yet. Else the record that can be announced, or why it will never be there.
-    pub fn landed(&mut self, remote: &Remote) -> Option<Result<Record, String>> {
+    pub fn landed(&mut self, remote: &Remote) -> Option<Result<Announcement, String>> {
         let tries = self.flight.as_ref()?.tries;
         // SAFETY: a queue.
         match unsafe { (self.library.calls.dma_state)(self.queue) } {

@@ -8,13 +8,13 @@ use super::super::wire::{Lost, Sink};
 use super::ground::Ground;
 use super::layout::{FRAME, HEAD_BYTES, Head, Kind, LINE, Line, STAMPED, Word, begins, may_begin};
 use super::outlet::Outlet;
-use crate::os::lock::Lock;
+use crate::os::lock::{Guard, Lock};
 use crate::sync::{Ordering, fence};
 
 /// See the head of this file.
 #[derive(Default)]
 pub struct Inlet {
-    /// Bytes that were taken out of the ring, and of these how many the peer knows of.
+    /// Bytes that were taken out of the ring, and of these how many the peer knows of: it may fill a ring from there on.
     taken: u64,
     told: u64,
     /// The peer must know soon.
@@ -30,8 +30,7 @@ pub struct Inlet {
 pub struct Received {
     /// Records were taken.
     pub came: bool,
-    /// The outlet was used. Frames and writes alone do not use it: then its lock is not asked for, and a message over our own library is 50 ns
-    /// sooner there, of 450.
+    /// The outlet was used, so it may have something to do. Frames and writes alone do not use it: then its lock is not asked for.
     pub has_used_outlet: bool,
 }
 
@@ -51,7 +50,7 @@ impl Inlet {
         if !begins(&line, self.taken) {
             return None;
         }
-        // ORDERING: ↔ the fence of the peer's library between the record's other lines and this one: they are there.
+        // ORDERING: ↔ the fence of the peer's library between the record's other lines and this one (`Remote::attempt`): they are there.
         fence(Ordering::Acquire);
         Some(line)
     }
@@ -85,21 +84,21 @@ impl Inlet {
             let head = Head::read(&line).ok_or_else(|| wrong("a record of no kind".into()))?;
             let (size, skips) = (head.size(), head.kind == Kind::Skip);
             let room = left.min((self.told + ring - self.taken) as usize);
-            if size > room || (skips && size != left) {
-                return Err(wrong(format!("a record of {} bytes where {room} are left", head.len)));
+            if size > room || (skips && (size != left || head.len > 0)) {
+                return Err(wrong(format!("a record of {size} bytes where {room} are left")));
             }
             let is_shown = head.kind == Kind::Hello && head.number == token;
             if !self.is_known && !is_shown {
                 return Err(wrong("no token of this job".into()));
             }
-            if !skips {
-                let bytes = ground.own.bytes(place + HEAD_BYTES, head.len).cast_const();
-                self.take(ground, peer, head, bytes, outlet, frame, sink).ok_or_else(|| wrong(format!("{head:?}")))?;
-            }
+            let bytes = ground.own.bytes(place + HEAD_BYTES, head.len).cast_const();
+            let outlet = || {
+                received.has_used_outlet = true;
+                outlet.lock()
+            };
+            self.take(ground, peer, head, bytes, outlet, frame, sink).ok_or_else(|| wrong(format!("{head:?}")))?;
             self.taken += size as u64;
             received.came = true;
-            received.has_used_outlet |=
-                !matches!(head.kind, Kind::Frame | Kind::Write | Kind::WriteAndTell | Kind::Skip);
         }
         if !received.came && Inlet::is_cut(ground, peer) {
             return Err(Lost("the peer has ended the link".into()));
@@ -119,13 +118,13 @@ impl Inlet {
 
     /// Does what a record says. `None`: no node of ours sends it.
     #[allow(clippy::too_many_arguments)] // all that it needs, once
-    fn take(
+    fn take<'a>(
         &mut self,
         ground: &Ground,
         peer: u32,
         head: Head,
         bytes: *const u8,
-        outlet: &Lock<Outlet>,
+        outlet: impl FnOnce() -> Guard<'a, Outlet>,
         frame: &mut Vec<u8>,
         sink: &dyn Sink,
     ) -> Option<()> {
@@ -134,7 +133,7 @@ impl Inlet {
                 if std::mem::replace(&mut self.is_known, true) {
                     return None;
                 }
-                outlet.lock().was_heard();
+                outlet().was_heard();
             }
             Kind::Frame => {
                 if !(1..=FRAME).contains(&head.len) {
@@ -162,18 +161,18 @@ impl Inlet {
                 unsafe { bytes.copy_to_nonoverlapping(len.as_mut_ptr(), len.len()) };
                 let len = usize::try_from(u64::from_le_bytes(len)).ok()?;
                 let from = sink.place(peer, head.number, len, false)?;
-                if !outlet.lock().answer(ground, from, len) {
+                if !outlet().answer(ground, from, len) {
                     return None;
                 }
             }
             Kind::Answer => {
                 // SAFETY: the ring has these bytes.
-                if !unsafe { outlet.lock().take_answer(bytes, head.len) } {
+                if !unsafe { outlet().take_answer(bytes, head.len) } {
                     return None;
                 }
             }
             Kind::Bye => {
-                outlet.lock().has_left();
+                outlet().has_left();
                 self.is_over = true;
                 sink.left(peer);
             }

@@ -2,31 +2,43 @@
 //!
 //! A node's segment of rings has a slot for each node, itself too. A slot has four words, each in a line of its own, which that node stores: CUT, that
 //! no more comes; CREDIT, how many bytes it has taken out of the ring that this node fills at its side; AWAKE; CLIENT. Behind all words lie the rings.
-//! A ring holds records: three words, then bytes, up to a whole line. No record goes around the end of a ring.
+//! A ring holds records: three words and bytes, filled up to whole lines. No record goes around the end of a ring.
 //!
-//! A record's first line shows by itself that it has come: it has a stamp of its position in all that goes through the ring, and a check over the whole
-//! line. No other line has both, neither an older one, nor one of which only a part has been stored. It is stored after all others of the record.
+//! | bytes of a record | |
+//! |---|---|
+//! | 0–7 | a check over the rest of the first line, and the position |
+//! | 8 | the kind |
+//! | 9–11 | how many bytes it has of its own |
+//! | 12–15 | a stamp: the low half of its line's number in all that goes through the ring |
+//! | 16–23 | a number; what it says depends on the kind |
+//! | 24– | its own bytes, the first 40 in the first line |
+//!
+//! A record's first line shows by itself that the record has come, and is stored after all its other lines. Stamp and check are right in no older line, nor in one
+//! of which only a part has been stored: the check is over the position, too. A client's bytes that lie in the ring may look like a first line by a chance of 2⁻⁹⁶ for each record. Against bytes
+//! that somebody chooses for that the check protects nothing.
 //!
 //! Must not know: the library.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a line: what cards send as one packet. Records begin at lines.
 pub const LINE: usize = 64;
-/// Bytes of a page: where rings begin.
-const PAGE: usize = 4096;
-/// The bytes of one, which lie as cards want them.
+/// The bytes of a line. They begin at a multiple of 64, so that cards copy them as one packet.
 #[repr(align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line(pub [u8; LINE]);
-/// Bytes in front of a record's own: the check; kind, length and stamp; the number.
+/// Bytes of a page: where rings begin.
+const PAGE: usize = 4096;
+/// Bytes in front of a record's own.
 pub const HEAD_BYTES: usize = 24;
-/// Of a record's own bytes, so many at most lie in its first line.
-pub const FIRST: usize = LINE - HEAD_BYTES;
-/// The word of a first line that has kind, length and stamp.
+/// A record's first line has room for so many of its own bytes. docs/hosts.md has the number, too.
+pub const IN_FIRST_LINE: usize = LINE - HEAD_BYTES;
+/// Words of a first line: the check; kind, length and stamp; the number.
+const CHECK: usize = 0;
 pub const STAMPED: usize = 1;
+const NUMBER: usize = 2;
 /// The most bytes of a frame.
 pub const FRAME: usize = 8192;
 
@@ -58,6 +70,7 @@ pub struct Layout {
 const RINGS: usize = 16 << 20;
 const SHORTEST: usize = 64 << 10;
 const LONGEST: usize = 512 << 10;
+const _: () = assert!(LONGEST < 1 << 24, "a record's length has 24 bits");
 
 impl Layout {
     pub fn of(nodes: u32) -> Layout {
@@ -102,11 +115,11 @@ pub enum Kind {
     Answer,
     /// No more comes. The node leaves the job.
     Bye,
-    /// Nothing up to the ring's end.
+    /// Nothing up to the ring's end: the number says how many bytes of the ring that is.
     Skip,
 }
 
-/// All of them.
+/// All of them, in the order of their numbers.
 const KINDS: [Kind; 8] =
     [Kind::Hello, Kind::Frame, Kind::Write, Kind::WriteAndTell, Kind::Read, Kind::Answer, Kind::Bye, Kind::Skip];
 
@@ -114,7 +127,7 @@ const KINDS: [Kind; 8] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub kind: Kind,
-    /// Bytes behind it; of Skip, those of the ring that are left.
+    /// How many bytes it has of its own.
     pub len: usize,
     pub number: u64,
 }
@@ -123,40 +136,45 @@ impl Head {
     /// The first line of the record, which begins at this position of all that goes through the ring.
     ///
     /// # Safety
-    /// As many bytes as `len` says, or as the line has room for if that is less, are readable at `from`.
+    /// As many bytes as `len` says, or `IN_FIRST_LINE` if that is less, are readable at `from`.
     pub unsafe fn line(&self, position: u64, from: *const u8) -> Line {
         let mut line = Line([0; LINE]);
-        let bytes = &mut line.0;
-        let word = u64::from(stamp(position)) << 32 | (self.len as u64) << 8 | self.kind as u64;
-        bytes[8..16].copy_from_slice(&word.to_le_bytes());
-        bytes[16..HEAD_BYTES].copy_from_slice(&self.number.to_le_bytes());
-        if self.kind != Kind::Skip {
-            // SAFETY: the caller's promise; the line has room.
-            unsafe { from.copy_to_nonoverlapping(bytes[HEAD_BYTES..].as_mut_ptr(), self.len.min(FIRST)) };
-        }
-        let check = check(&line);
-        line.0[..8].copy_from_slice(&check.to_le_bytes());
+        line.set(STAMPED, u64::from(stamp(position)) << 32 | (self.len as u64) << 8 | self.kind as u64);
+        line.set(NUMBER, self.number);
+        // SAFETY: the caller's promise; the line has room.
+        unsafe { from.copy_to_nonoverlapping(line.0[HEAD_BYTES..].as_mut_ptr(), self.len.min(IN_FIRST_LINE)) };
+        line.set(CHECK, check(&line, position));
         line
     }
 
     /// The record whose first line this is. `None`: no record begins so.
     pub fn read(line: &Line) -> Option<Head> {
-        let ([_, first, number, ..], _) = line.0.as_chunks::<8>() else { return None };
-        let first = u64::from_le_bytes(*first);
-        let kind = *KINDS.get(usize::from(first as u8).checked_sub(1)?)?;
-        Some(Head { kind, len: (first as u32 >> 8) as usize, number: u64::from_le_bytes(*number) })
+        let stamped = line.word(STAMPED);
+        let kind = *KINDS.get(usize::from(stamped as u8).checked_sub(1)?)?;
+        Some(Head { kind, len: (stamped as u32 >> 8) as usize, number: line.word(NUMBER) })
     }
 
     /// Bytes of the ring that the record takes.
     pub fn size(&self) -> usize {
         match self.kind {
-            Kind::Skip => self.len,
+            Kind::Skip => usize::try_from(self.number).unwrap_or(usize::MAX),
             _ => (HEAD_BYTES + self.len).next_multiple_of(LINE),
         }
     }
 }
 
-/// What a line has in its word `STAMPED` if a record begins there: most that has not come is seen by it alone.
+impl Line {
+    fn word(&self, i: usize) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|byte| self.0[8 * i + byte]))
+    }
+
+    fn set(&mut self, i: usize, word: u64) {
+        self.0[8 * i..][..8].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// The stamp of a record that begins at this position: the number of the line in all that goes through the ring, from 1 on, since a new ring is all 0. The
+/// receiver looks at it first: usually one load says that nothing has come.
 fn stamp(position: u64) -> u32 {
     ((position / LINE as u64) as u32).wrapping_add(1)
 }
@@ -168,16 +186,15 @@ pub fn may_begin(word: u64, position: u64) -> bool {
 
 /// Whether a record at this position has this first line, and all of the line is there.
 pub fn begins(line: &Line, position: u64) -> bool {
-    let word = u64::from_le_bytes(std::array::from_fn(|i| line.0[8 * STAMPED + i]));
-    may_begin(word, position) && line.0[..8] == check(line).to_le_bytes()
+    may_begin(line.word(STAMPED), position) && line.word(CHECK) == check(line, position)
 }
 
-/// Over all of a line but the check itself, by XXH3. Of 64 bits, since payloads of clients lie where lines are looked for.
-fn check(line: &Line) -> u64 {
-    xxh3_64(&line.0[8..])
+/// Over all of a line but the check itself, and its position, by XXH3.
+fn check(line: &Line, position: u64) -> u64 {
+    xxh3_64_with_seed(&line.0[8 * STAMPED..], position)
 }
 
-/// What addresses of this wire begin with: the version of all that stands here.
+/// What addresses of this wire begin with: the version of all that stands in this file. Raise it with each change of it.
 const VERSION: u8 = 3;
 
 /// What peers must know to reach a node.
@@ -249,9 +266,9 @@ mod tests {
         for kind in KINDS {
             let head = Head { kind, len: 70_000, number: u64::MAX - 3 };
             // SAFETY: as many bytes as a line has room for.
-            let line = unsafe { head.line(6400, [7; FIRST].as_ptr()) };
+            let line = unsafe { head.line(6400, [7; IN_FIRST_LINE].as_ptr()) };
             assert_eq!(Head::read(&line), Some(head));
-            assert!(begins(&line, 6400) && !begins(&line, 6464));
+            assert!(begins(&line, 6400) && !begins(&line, 6464) && !begins(&line, 6400 + (1 << 38)));
         }
         assert_eq!(Head::read(&Line([0; LINE])), None);
         assert_eq!(Head::read(&Line([9; LINE])), None);
@@ -268,10 +285,10 @@ mod tests {
     /// Each word may come before each other one.
     #[test]
     fn a_line_that_is_there_in_part_begins_nothing() {
-        let head = Head { kind: Kind::Frame, len: FIRST, number: 0 };
+        let head = Head { kind: Kind::Frame, len: IN_FIRST_LINE, number: 0 };
         // SAFETY: as many bytes as a line has room for.
-        let [old, new] =
-            [0u64, 1 << 20].map(|position| unsafe { head.line(position, [position as u8 + 1; FIRST].as_ptr()) });
+        let [old, new] = [(0u64, 3u8), (1 << 20, 5)]
+            .map(|(position, fill)| unsafe { head.line(position, [fill; IN_FIRST_LINE].as_ptr()) });
         for before in [old, Line([0; LINE]), Line([1; LINE])] {
             for come in 0..(1u32 << (LINE / 8)) - 1 {
                 let mut line = before;

@@ -148,7 +148,7 @@ pub struct Library {
     pub(super) use_callback: c_uint,
     pub(super) private: c_uint,
     pub(super) force_remove: c_uint,
-    /// How often stores were made again.
+    /// How often stores were made again, and transfers started again.
     pub(super) repeats: AtomicU64,
 }
 

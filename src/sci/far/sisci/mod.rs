@@ -8,6 +8,7 @@
 //!   Who may use the card may write there.
 //! - The first contact waits until the library has answered: a fraction of a millisecond, or about a second for each try if the peer's process does not run; ten
 //!   times as long passes between two such tries.
+//! - Nobody notices if a first line is damaged although the library has said that it arrived: the peer waits for it. Other bytes are not looked at either.
 //! - Bytes are copied out of rings by the target, so a target that computes lets them wait. The exception are large writes, where the library takes the
 //!   client's segment as well (`straight`). The target is not asked before those: whoever connects to that segment may write anywhere in it.
 //!
@@ -156,7 +157,8 @@ impl SisciWire {
         }
     }
 
-    /// Takes what has come from a peer, and moves what waits for it. True if anything did. `thorough`: also what seems to be nothing.
+    /// Takes what has come from a peer, and moves what waits for it. True if anything did. `thorough`: also where nothing seems to wait. `ends`: the library is
+    /// asked whether the peer is still there.
     fn serve(&self, peer: &mut Peer, frame: &mut Vec<u8>, sink: &dyn Sink, thorough: bool, ends: bool) -> bool {
         let Peer { rank, token, inlet } = peer;
         let lock = &self.outlets[*rank as usize];
@@ -164,9 +166,9 @@ impl SisciWire {
             return false;
         }
         let received = inlet.receive(&self.ground, *rank, *token, lock, frame, sink);
-        let (mut came, has_work) = received.as_ref().map_or((false, true), |all| (all.came, all.has_used_outlet));
+        let (mut came, has_work) = received.as_ref().map_or((false, true), |it| (it.came, it.has_used_outlet));
         if !has_work && !thorough && self.busy.load(Ordering::Relaxed) == 0 {
-            return came; // Relaxed, above: a count; who raised it looks here next
+            return came; // Relaxed, above: a count; the thread that raised it comes here afterwards
         }
         let mut outlet = lock.lock();
         if let Err(why) = received {

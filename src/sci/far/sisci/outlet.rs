@@ -1,7 +1,8 @@
 //! What goes to one peer: records into its ring, the words that it looks at, and the way of large writes to its client's segment.
 //!
 //! A record's first line announces it: it is stored when all others of the record are confirmed. So whatever has not arrived can be stored again, and the
-//! peer never sees half of it. A word, and the last first line, may be stored again at any time.
+//! peer never sees half of it. A word may be stored again at any time, and so may the first line of the last record: if the peer has taken that record, it looks
+//! there no more until this node puts the next one there.
 //!
 //! Invariant: the caller holds the lock of this peer, and no sink is called under it.
 //! Must not know: what the peer sends.
@@ -10,10 +11,10 @@
 
 use super::super::wire::Lost;
 use super::adapter::{Remote, Verdict};
-use super::dma::{Dma, Record};
+use super::dma::Dma;
 use super::ground::Ground;
-use super::layout::{Address, Head, Kind, LINE, Line, WORDS, Word};
-use super::parts::{STAGE, Stage};
+use super::layout::{Address, Head, IN_FIRST_LINE, Kind, LINE, Line, WORDS, Word};
+use super::parts::{Announcement, STAGE, Stage};
 use super::straight::Straight;
 use super::transfer::{Call, PIECE, Reading, Task};
 use crate::sync::{AtomicU64, Ordering};
@@ -56,8 +57,8 @@ pub struct Outlet {
     words: [u64; WORDS.len()],
     at: [usize; WORDS.len()],
     /// The first line of the last record, and where it is.
-    last: (Line, usize),
-    /// Some of these may be otherwise there.
+    last: Option<(Line, usize)>,
+    /// Words, or that line, may not have arrived.
     is_stale: bool,
     stage: Box<Stage>,
     pub tasks: VecDeque<Task>,
@@ -89,7 +90,7 @@ impl Outlet {
             taken: 0,
             words: [0; WORDS.len()],
             at: WORDS.map(|word| ground.layout.word(ground.me, word)),
-            last: (Line([0; LINE]), 0),
+            last: None,
             is_stale: false,
             stage: Box::new(Stage([0; STAGE])),
             tasks: VecDeque::new(),
@@ -246,10 +247,9 @@ impl Outlet {
             return true;
         }
         let Link::Up(remote) = &self.link else { return false };
-        let (has_sent, (line, place)) = (self.sent > 0, &self.last);
         let verdict = remote.confirm(|remote| {
             self.at.iter().zip(self.words).for_each(|(at, value)| remote.store(*at, value));
-            if has_sent { remote.copy_line(line, *place) } else { Ok(()) }
+            self.last.as_ref().map_or(Ok(()), |(line, place)| remote.copy_line(line, *place))
         });
         self.is_stale = verdict.is_open();
         self.judge(ground, verdict)
@@ -267,29 +267,31 @@ impl Outlet {
             remote.store(self.at[i], value);
             Ok(())
         });
-        self.told(ground, verdict, word != Word::Awake);
-    }
-
-    /// The peer was told something; `wakes`: it must see that, even if it sleeps.
-    fn told(&mut self, ground: &Ground, verdict: Verdict, wakes: bool) {
-        // ORDERING: relaxed: over cards no order of this load and that store can be had, so sleeps are short. `confirm` has a fence.
-        if wakes
-            && ground.own.word(ground.layout.word(self.peer, Word::Awake)).load(Ordering::Relaxed) == 0
-            && let Link::Up(remote) = &self.link
-        {
-            remote.ring();
+        if word != Word::Awake {
+            self.wake(ground);
         }
         self.is_stale |= verdict.is_open();
         self.judge(ground, verdict);
     }
 
+    /// Wakes the peer if it sleeps. The caller has just stored what it shall see.
+    fn wake(&self, ground: &Ground) {
+        // ORDERING: relaxed. Over cards nothing orders this load behind that store, so sleeps are short. Our own library's SCICheckSequence has a fence.
+        let is_asleep = ground.own.word(ground.layout.word(self.peer, Word::Awake)).load(Ordering::Relaxed) == 0;
+        if is_asleep && let Link::Up(remote) = &self.link {
+            remote.ring();
+        }
+    }
+
     /// Stores the first line of a record whose other lines are there: the peer has the record with it.
-    fn announce(&mut self, ground: &Ground, Record { line, place, size }: Record) {
+    fn announce(&mut self, ground: &Ground, Announcement { line, place, size }: Announcement) {
         let Link::Up(remote) = &self.link else { return };
         let verdict = remote.confirm(|remote| remote.copy_line(&line, place));
-        self.last = (line, place);
+        self.last = Some((line, place));
         self.sent += size as u64;
-        self.told(ground, verdict, true);
+        self.wake(ground);
+        self.is_stale |= verdict.is_open();
+        self.judge(ground, verdict);
     }
 
     /// Looks how much the peer has taken. True if that is more than before.
@@ -333,7 +335,8 @@ impl Outlet {
         let size = head.size();
         let (_, left) = ground.layout.place(ground.me, self.sent);
         if size > left {
-            let skip = Head { kind: Kind::Skip, len: left, number: 0 };
+            let skip = Head { kind: Kind::Skip, len: 0, number: left as u64 };
+            // The record follows when it is sure that this one is there.
             // SAFETY: a record without bytes of its own.
             if !unsafe { self.put_here(ground, skip, ptr::null()) }? || self.is_stale {
                 return Ok(false);
@@ -343,7 +346,7 @@ impl Outlet {
         unsafe { self.put_here(ground, head, from) }
     }
 
-    /// Puts a record into the ring, which does not end before the record.
+    /// Puts a record into the ring, where it fits before the ring's end.
     ///
     /// # Safety
     /// As of `put`.
@@ -361,8 +364,8 @@ impl Outlet {
         }
         let (place, _) = ground.layout.place(ground.me, self.sent);
         // SAFETY: the caller's promise.
-        let record = Record { line: unsafe { head.line(self.sent, from) }, place, size };
-        if size > LINE && head.kind != Kind::Skip {
+        let record = Announcement { line: unsafe { head.line(self.sent, from) }, place, size };
+        if head.len > IN_FIRST_LINE {
             if ground.dma_from.is_some_and(|least| size >= least) && self.ready_dma(ground) {
                 let (Some(dma), Link::Up(remote)) = (&mut self.dma, &self.link) else { return Ok(false) };
                 // SAFETY: the caller's promise.

@@ -5,10 +5,19 @@
 #![allow(unsafe_code)] // memory of clients
 
 use super::adapter::{Remote, Verdict};
-use super::layout::{FIRST, FRAME, Head, LINE};
+use super::layout::{FRAME, Head, IN_FIRST_LINE, LINE, Line};
 
-/// Bytes that are put together before they are copied: a frame, and what of a piece is no whole line.
-pub const STAGE: usize = (FRAME - FIRST).next_multiple_of(LINE);
+/// Bytes that are put together before they are copied: those of a record of up to 8 KiB, so that one call copies them, the last line of a longer one, and what
+/// cards cannot take from where it lies.
+pub const STAGE: usize = (FRAME - IN_FIRST_LINE).next_multiple_of(LINE);
+
+/// A record whose other lines are there, or on their way, and whose first line is not.
+pub struct Announcement {
+    pub line: Line,
+    /// Where it goes, and how many bytes of the ring the record takes.
+    pub place: usize,
+    pub size: usize,
+}
 
 /// Memory for them, where a line begins.
 #[repr(align(64))]
@@ -19,7 +28,7 @@ impl Stage {
     /// each fifth copy is lost brings a record of five all the same.
     ///
     /// # Safety
-    /// As of `parts`.
+    /// As many bytes as `head` says are readable at `from`.
     pub unsafe fn store(&mut self, remote: &Remote, head: Head, from: *const u8, place: usize) -> Verdict {
         let together = |remote: &Remote| {
             // SAFETY: `parts` promises the bytes.
@@ -55,9 +64,10 @@ unsafe fn parts(
     place: usize,
     mut copy: impl FnMut(*const u8, usize, usize) -> Result<(), String>,
 ) -> Result<(), String> {
-    let (mut place, mut from, mut left) = (place + LINE, from.wrapping_add(FIRST), head.len.saturating_sub(FIRST));
+    let (mut place, mut from, mut left) =
+        (place + LINE, from.wrapping_add(IN_FIRST_LINE), head.len.saturating_sub(IN_FIRST_LINE));
     while left > 0 {
-        // Whole lines go as they lie, if cards can take them from there; others, and short records, by the stage.
+        // Whole lines of long records go as they lie, if cards can take them from there.
         let goes_as_it_lies = left > STAGE && from.addr().is_multiple_of(8);
         let some = if goes_as_it_lies { left - left % LINE } else { left.min(STAGE) };
         let lines = some.next_multiple_of(LINE);

@@ -10,6 +10,7 @@
 use super::adapter::{ADAPTER, ANSWER, Descriptor};
 use super::layout::LINE;
 use super::library::{Code, DMA_DONE, DirectCalls, Handle, Library};
+use crate::sync::Ordering;
 use std::ops::Range;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -168,7 +169,10 @@ impl Way {
         debug_assert!(offset.is_multiple_of(LINE) && len.is_multiple_of(LINE));
         let (library, start) = (self.descriptor.library(), self.direct.start);
         let (from, none) = (from.cast_mut().cast(), ptr::null_mut());
-        (0..TRIES).any(|_| {
+        (0..TRIES).any(|tries| {
+            if tries > 0 {
+                library.repeats.fetch_add(1, Ordering::Relaxed); // Relaxed: a count
+            }
             // SAFETY: a queue that is not at work, a connected segment, no callback; the caller's promise. The library only reads the bytes.
             let transfer = |error: *mut Code| unsafe {
                 start(self.queue, from, self.segment, len, offset, none, none, self.direct.wait, error);

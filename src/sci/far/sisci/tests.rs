@@ -143,8 +143,8 @@ fn it_does_so_with_the_alignments_of_cards_and_when_stores_are_lost() {
         (by_processor, "0", "retriable:5", 100),
         (by_processor, "0", "pending:3", 100),
         (straight, "0", "retriable:5", 100),
-        (straight, "0", "dma:2", 0),
-        (by_dma, "0", "dma:3", 0),
+        (straight, "0", "dma:2", 1),
+        (by_dma, "0", "dma:3", 10),
     ] {
         let (is_well, said) = with_variables(&[("SISCI_STRICT", strict), ("SISCI_FAULT", fault)], test);
         assert!(is_well && said.contains("1 passed"), "{fault}: {said}");
@@ -204,7 +204,7 @@ fn what_no_node_of_ours_sends_ends_the_link_on_both_sides() {
         ("kind: Hello", Kind::Hello, 1, &[]),
         ("kind: Frame", Kind::Frame, 0, &[]),
         ("kind: Frame", Kind::Frame, 0, &long),
-        ("where", Kind::Skip, 0, &[0; 64]),
+        ("where", Kind::Skip, 64, &[]),
     ];
     for (reason, kind, number, body) in cases {
         let pair = pair(2);
@@ -263,6 +263,30 @@ fn a_record_comes_when_its_first_line_is_whole() {
     assert!(!to.wire.progress(to, true) && to.losses.lock().is_empty());
     store(from, &good, place);
     pair.until("the frame", || pair.frames(1) == [(0, frame.to_vec())]);
+}
+
+#[test]
+fn first_lines_that_no_node_of_ours_sends_end_the_link() {
+    let left = (super::Layout::of(2).ring - 2 * LINE) as u64;
+    for (kind, len, number) in [
+        (Kind::Skip, 0xff_ffff, left),
+        (Kind::Skip, 0, left + 64),
+        (Kind::Skip, 0, u64::MAX),
+        (Kind::Skip, 0, 0),
+        (Kind::Frame, 0xff_ffff, 0),
+        (Kind::Write, left as usize, 0),
+    ] {
+        let pair = pair(2);
+        pair.post(0, 1, b"ok");
+        pair.until("a frame", || pair.frames(1).len() == 1);
+        let from = &pair.nodes[0].wire;
+        let position = 2 * LINE as u64;
+        // SAFETY: as many bytes as a line has room for.
+        let line = unsafe { Head { kind, len, number }.line(position, [0; LINE].as_ptr()) };
+        store(from, &line, from.ground.layout.place(0, position).0);
+        let why = pair.nodes[1].loss();
+        assert!(why.contains("node 0 sent a record of"), "{kind:?} {len} {number}: {why}");
+    }
 }
 
 /// Stores a line as it is.
