@@ -1,7 +1,7 @@
 //! Bytes that go straight to their places in a peer's memory, past its ring: the client's segment is one of the library's as well, where the library takes
 //! memory that a program has. The peer's processor has nothing to do for them, and they are copied once instead of twice.
 //!
-//! Puts of 1 MiB over software SISCI take 45 µs so, by rings 78 (docs/hosts.md, "SISCI").
+//! Puts of 1 MiB over software SISCI take 46 µs so, by rings 102 (docs/hosts.md, "SISCI").
 //!
 //! Must not know: records.
 
