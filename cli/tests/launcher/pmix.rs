@@ -50,8 +50,18 @@ fn mpirun() -> Option<Turn> {
     Some(turn)
 }
 
+/// A run in which mpirun itself has crashed says nothing of the library: Open MPI 4.1.4 does once in some hundred runs whose nodes abort, in its own
+/// `PMIx_server_finalize`.
+fn has_mpirun_crashed(outcome: &Outcome) -> bool {
+    outcome.status == 128 + 11 && outcome.err.contains("(PMIx_server_finalize+") && outcome.err.contains("] mpirun(")
+}
+
 fn expect(nodes: u32, hosts: &str, script: &str, status: i32) -> Outcome {
-    let outcome = run(started(nodes, hosts, script));
+    let mut outcome = run(started(nodes, hosts, script));
+    if has_mpirun_crashed(&outcome) {
+        println!("once more, since mpirun has crashed: {}", outcome.err);
+        outcome = run(started(nodes, hosts, script));
+    }
     assert_eq!(outcome.status, status, "{script} on hosts '{hosts}': {outcome:?}");
     outcome
 }
