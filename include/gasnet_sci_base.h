@@ -32,7 +32,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
-/* It defines MIN and MAX anew. Those that the client has stay. */
+/* sys/param.h defines MIN and MAX, too. A client that has its own ones keeps them. */
 #if defined(MIN) || defined(MAX)
 #pragma push_macro("MIN")
 #pragma push_macro("MAX")

@@ -48,7 +48,7 @@ __attribute__((__constructor__, __unused__)) static void gasneti_sci_tell_modes(
 #endif
 
 /* Not 0 while this process waits for a debugger. The debugger sets it to 0 to let the process continue. */
-#ifndef GASNETI_SCI_FROZEN
+#ifndef GASNETI_SCI_FROZEN /* gasnet.h and gasnet_tools.h both declare it, and only one does for -Wredundant-decls */
 #define GASNETI_SCI_FROZEN
 extern volatile int gasnet_frozen;
 #endif

@@ -45,7 +45,7 @@ GASNETI_SCI_NORETURN GASNETI_SCI_UNUSED GASNETI_SCI_PRINTF_CHECK(1, 2) static vo
 /* ---- debugging aids (section 11) ---- */
 
 /* Not 0 while a thread waits for a debugger. The debugger sets it to 0 to let the thread continue. */
-#ifndef GASNETI_SCI_FROZEN
+#ifndef GASNETI_SCI_FROZEN /* gasnet.h and gasnet_tools.h both declare it, and only one does for -Wredundant-decls */
 #define GASNETI_SCI_FROZEN
 extern volatile int gasnet_frozen;
 #endif

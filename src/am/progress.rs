@@ -292,10 +292,10 @@ impl<A: Adapter> Am<A> {
         });
         if next >= LOOKS_IN_VAIN {
             self.watch.flood.end();
-            match self.in_handler() {
-                true if failed < LOOKS_IN_VAIN => self.running.wait_begins(),
-                true => self.running.wait_goes_on(),
-                false => {}
+            // Now and then, since a wait that spins shall not ask each time whether it is a handler's.
+            let begins = failed < LOOKS_IN_VAIN;
+            if (begins || next.is_multiple_of(LOOKS_IN_VAIN)) && self.in_handler() {
+                if begins { self.running.wait_begins() } else { self.running.wait_goes_on() }
             }
         }
         if next != 0 {

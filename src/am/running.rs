@@ -9,7 +9,7 @@
 //! 3. A thread-local variable would do for both. But in a shared library each access to one is a call into the loader, and a message that a
 //!    poll finds would take three. A flood of Shorts in PAR takes 25.1 instead of 29.4 ns a message without them (2026-11, EPYC 9004 VM).
 //!
-//! A handler that waits for long is reported: it may wait for another handler, and no other runs meanwhile.
+//! A handler that waits for long is reported: it may wait for another one, and none for a peer's message runs meanwhile.
 //!
 //! Must not know: polls, slots.
 
@@ -107,7 +107,7 @@ impl Running {
         {
             *waits = Waits::Reported;
             log::advise(&format!(
-                "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No handler runs meanwhile, so it waits for ever \
+                "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No message of another node is handled meanwhile, so it waits for ever \
                  if another one has to do something for that. Handlers must not wait (a build with GASNET_DEBUG says where)"
             ));
         }

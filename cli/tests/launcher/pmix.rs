@@ -50,7 +50,7 @@ fn mpirun() -> Option<Turn> {
     Some(turn)
 }
 
-/// A run in which mpirun itself has crashed says nothing of the library: Open MPI 4.1.4 does once in some hundred runs whose nodes abort, in its own
+/// A run in which mpirun itself has crashed says nothing of the library: Open MPI 4.1.4 was seen to do so once, when a node had aborted, in its own
 /// `PMIx_server_finalize`.
 fn has_mpirun_crashed(outcome: &Outcome) -> bool {
     outcome.status == 128 + 11 && outcome.err.contains("(PMIx_server_finalize+") && outcome.err.contains("] mpirun(")

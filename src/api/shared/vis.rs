@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)] // clients' pointers; exported names
 
-pub mod begin;
+pub mod begin; // not `start`: cbindgen, which reads this file alone, would take the start.rs beside it
 
 use super::constants::*;
 use super::objects::{self, gasneti_sci_tm_t};

@@ -10,6 +10,7 @@ use crate::boot::contact::address::Endpoint;
 use crate::boot::contact::book::Book;
 use crate::boot::{Bootstrap, JobMemory, Key};
 use crate::job::limits;
+use crate::os::own_threads;
 use crate::sci::far::Far;
 use crate::sci::far::ofi::{OfiWire, has_rdma_hardware};
 use crate::sci::far::seal;
@@ -53,8 +54,7 @@ fn open(config: &Config, me: u32, nodes: u32, far: u32, secret: [u8; 16]) -> Res
         Transport::Udp => udp(config, me, nodes, secret)?,
         Transport::Sisci => sisci(config, me, nodes, secret)?,
         Transport::Ofi(provider) => {
-            let wire = crate::os::own_threads::of_library(|| OfiWire::open(provider, secret, me, nodes))
-                .map_err(no_network)?;
+            let wire = own_threads::of_library(|| OfiWire::open(provider, secret, me, nodes)).map_err(no_network)?;
             Box::new(wire) as Box<dyn Wire>
         }
         Transport::OfiElseTcp(hardware) => automatic(&hardware, config, me, nodes, secret)?,
@@ -68,7 +68,7 @@ fn no_network(problem: String) -> Error {
 
 /// libfabric for this hardware if it works, else TCP. Node 0 says which.
 fn automatic(hardware: &str, config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<dyn Wire>, Error> {
-    match crate::os::own_threads::of_library(|| OfiWire::open(None, secret, me, nodes)) {
+    match own_threads::of_library(|| OfiWire::open(None, secret, me, nodes)) {
         Ok(wire) => {
             if me == 0 {
                 log::advise(&format!("network between hosts: {} ({hardware})", wire.name()));
@@ -110,8 +110,7 @@ fn sisci(config: &Config, me: u32, nodes: u32, secret: [u8; 16]) -> Result<Box<d
     let is_slow = ["SISCI_NODES", "SISCI_TIMING"].into_iter().any(|name| variable(name).is_some());
     let (library, dma_from) = (hosts.libsisci.as_deref(), hosts.sisci_dma.map(|n| n as usize));
     let wishes = Wishes { library, dma_from, straight: !is_slow && dma_from.is_none(), contact };
-    let wire =
-        crate::os::own_threads::of_library(|| SisciWire::open(&wishes, secret, me, nodes)).map_err(no_network)?;
+    let wire = own_threads::of_library(|| SisciWire::open(&wishes, secret, me, nodes)).map_err(no_network)?;
     if me == 0 && config.verbose_env {
         log::advise(&wire.says());
     }
