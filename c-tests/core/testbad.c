@@ -11,6 +11,7 @@
 #include "../test.h"
 
 #include <stdint.h>
+#include <time.h>
 
 enum { H_QUIET = 200, H_COUNT, H_REPLY_TWICE, H_ASK, H_REPLY_FROM_REPLY, H_KEEP, H_REQUEST, H_POLL, H_BARRIER,
        H_BLOCKUNTIL, H_NULL_SOURCE, H_ASK_UNREGISTERED, H_ASK_LIBRARYS, H_BAD_REPLIES, H_REPLY_NULL, H_REQUEST_FROM_REPLY,
@@ -227,9 +228,10 @@ static void barrier(gasnet_token_t token) {
   handled = 1;
 }
 static int evaluations;
+static time_t waits_until; /* 0: the handler asks three times */
 static void blockuntil(gasnet_token_t token) {
   (void)token;
-  GASNET_BLOCKUNTIL(evaluations++ > 2);
+  GASNET_BLOCKUNTIL(evaluations++ > 2 && time(NULL) >= waits_until);
   handled = 1;
 }
 static void null_source(gasnet_token_t token) { keep(gasnet_AMGetMsgSource(token, NULL)); }
@@ -281,6 +283,10 @@ static void m_request_from_reply(void) { to_myself(H_ASK_REQUEST); }
 static void m_poll(void) { to_myself(H_POLL); }
 static void m_barrier(void) { to_myself(H_BARRIER); }
 static void m_blockuntil(void) { to_myself(H_BLOCKUNTIL); }
+static void m_blockuntil_long(void) {
+  waits_until = time(NULL) + 7;
+  to_myself(H_BLOCKUNTIL);
+}
 static void m_null_source(void) { to_myself(H_NULL_SOURCE); }
 
 /* Calls without an int to say it with, too early: run by main at their place. */
@@ -297,7 +303,7 @@ static const struct {
                {"reply-from-reply", m_reply_from_reply}, {"stale-token", m_stale_token},
                {"stale-source", m_stale_source},
                {"request", m_request}, {"request-from-reply", m_request_from_reply}, {"poll", m_poll},
-               {"barrier", m_barrier}, {"blockuntil", m_blockuntil}, {"null-source", m_null_source},
+               {"barrier", m_barrier}, {"blockuntil", m_blockuntil}, {"blockuntil-long", m_blockuntil_long}, {"null-source", m_null_source},
                {"before-init-mynode", m_nowhere}, {"before-init-notify", m_nowhere}, {"before-init-wait", m_nowhere},
                {"before-attach-notify", m_nowhere}, {"before-attach-wait", m_nowhere},
                {"before-attach-blockuntil", m_nowhere}};
@@ -363,7 +369,7 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "before-attach-wait") == 0)
       result = gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
     else
-      GASNET_BLOCKUNTIL(evaluations++ > 2);
+      GASNET_BLOCKUNTIL(evaluations++ > 2 && time(NULL) >= waits_until);
     missed(name);
   }
   GASNET_SAFE(gasnet_attach(table, (int)(sizeof table / sizeof *table), (uintptr_t)PAGES * GASNET_PAGESIZE, 0));

@@ -38,7 +38,7 @@ pub(super) const OUTERMOST: usize = 0;
 pub(super) struct Running {
     /// The thread that runs a handler (rules 1 and 2); 0: none does.
     by: AtomicUsize,
-    /// When the wait began that a handler is in; of several in PAR (rule 2) the last one that began.
+    /// The wait that a handler is in; of several in PAR (rule 2) the last one that began.
     waits: Mutex<Waits>,
 }
 
@@ -46,13 +46,16 @@ pub(super) struct Running {
 enum Waits {
     #[default]
     No,
-    Since(Instant),
+    /// When it began, and its last step.
+    Since(Instant, Instant),
     /// For the node's first handler that waited for too long. Others are not.
     Reported,
 }
 
 /// A handler that has waited for so long is reported, once.
 const REPORT_AFTER: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+/// Two steps of one wait are never so far apart.
+const OTHER_WAIT: Duration = Duration::from_secs(2);
 
 impl Running {
     /// What [`Self::leave`] gets of a handler that starts now, in the thread that has the inbox. [`OUTERMOST`] is the same in a poll: a reply
@@ -89,28 +92,27 @@ impl Running {
         self.by.load(Ordering::Relaxed) == thread_number()
     }
 
-    /// A handler begins to wait. Debug builds refuse that.
+    /// A handler waits: a step of it, `first` if none came before it in this wait. A wait may begin without a first one, as the header's looks
+    /// are no steps. Debug builds refuse that a handler waits.
     #[cold]
-    pub(super) fn wait_begins(&self) {
+    pub(super) fn waits(&self, first: bool) {
         let mut waits = self.waits.lock();
-        if !matches!(*waits, Waits::Reported) {
-            *waits = Waits::Since(Instant::now());
-        }
-    }
-
-    /// It still waits.
-    #[cold]
-    pub(super) fn wait_goes_on(&self) {
-        let mut waits = self.waits.lock();
-        if let Waits::Since(since) = *waits
-            && since.elapsed() > REPORT_AFTER
-        {
-            *waits = Waits::Reported;
-            log::advise(&format!(
-                "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No message of another node is handled meanwhile, so it waits for ever \
-                 if another one has to do something for that. Handlers must not wait (a build with GASNET_DEBUG says where)"
-            ));
-        }
+        let now = Instant::now();
+        *waits = match *waits {
+            Waits::Reported => Waits::Reported,
+            Waits::Since(began, last) if !first && now - last < OTHER_WAIT => {
+                if now - began > REPORT_AFTER {
+                    log::advise(&format!(
+                        "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No message of another node is handled meanwhile, so it waits for ever \
+                         if another one has to do something for that. Handlers must not wait (a build with GASNET_DEBUG says where)"
+                    ));
+                    Waits::Reported
+                } else {
+                    Waits::Since(began, now)
+                }
+            }
+            _ => Waits::Since(now, now),
+        };
     }
 
     /// No thread runs a handler; without PAR, where nobody else calls meanwhile.
@@ -128,18 +130,16 @@ mod tests {
     fn a_handler_that_waits_is_reported_once() {
         let running = Running::default();
         let is_reported = || matches!(*running.waits.lock(), Waits::Reported);
-        running.wait_begins();
-        running.wait_goes_on();
+        running.waits(false); // as if the header had made the first looks
         assert!(!is_reported());
         std::thread::sleep(2 * REPORT_AFTER);
-        running.wait_begins();
-        running.wait_goes_on();
+        running.waits(true);
         assert!(!is_reported(), "another wait");
         std::thread::sleep(2 * REPORT_AFTER);
-        running.wait_goes_on();
+        running.waits(false);
         assert!(is_reported());
-        running.wait_begins();
-        running.wait_goes_on();
+        running.waits(true);
+        running.waits(false);
         assert!(is_reported());
     }
 

@@ -82,7 +82,7 @@ pub fn configure(config: &Config, node: Option<u32>) {
     // Relaxed: set at init, before any error that would be traced.
     ENABLED.store(config.backtrace && here, Ordering::Relaxed);
     // ORDERING: Release ↔ Acquire in `order`: a handler that sees the list sees what is in it.
-    ORDER.store(Box::into_raw(Box::new(find(config))), Ordering::Release);
+    ORDER.store(Box::into_raw(Box::new(find(config).0)), Ordering::Release);
     // The first call may allocate and load a library, which a signal handler must not.
     let _ = stack::Stack::here();
 }
@@ -104,12 +104,14 @@ fn order() -> Option<&'static [Mechanism]> {
     unsafe { list.as_ref() }.map(Vec::as_slice)
 }
 
-fn find(config: &Config) -> Vec<Mechanism> {
+/// The mechanisms that are there, in the order in which they are tried, and a line about names in the settings that no mechanism has.
+fn find(config: &Config) -> (Vec<Mechanism>, Option<String>) {
     let mut all = vec![Mechanism::Execinfo];
     all.extend(external::find().into_iter().map(Mechanism::External));
     all.extend(OWN.lock().unwrap_or_else(PoisonError::into_inner).map(Mechanism::Own));
     let wanted = &config.observe.backtrace_types;
     let mut order = Vec::new();
+    let mut unknown = Vec::new();
     if wanted.is_empty() {
         order = std::mem::take(&mut all);
     }
@@ -118,19 +120,22 @@ fn find(config: &Config) -> Vec<Mechanism> {
             Some(at) => order.push(all.remove(at)),
             None if order.iter().any(|mechanism: &Mechanism| mechanism.name().eq_ignore_ascii_case(name)) => {}
             None if external::NAMES.contains(&name.as_str()) => {} // not installed here: the next one is tried
-            None => {
-                let known: Vec<&str> = order.iter().chain(&all).map(Mechanism::name).collect();
-                log::advise(&format!(
-                    "GASNET_BACKTRACE_TYPE names an unknown mechanism: {name}; known: {}",
-                    known.join(" ")
-                ));
-            }
+            None => unknown.push(name.as_str()),
         }
     }
+    let problem = (!unknown.is_empty()).then(|| {
+        let known: Vec<&str> = order.iter().chain(&all).map(Mechanism::name).collect();
+        format!("GASNET_BACKTRACE_TYPE names an unknown mechanism: {}; known: {}", unknown.join(" "), known.join(" "))
+    });
     if config.observe.backtrace_threads {
         order.sort_by_key(|mechanism| !mechanism.shows_threads()); // stable: the user's order within each kind
     }
-    order
+    (order, problem)
+}
+
+/// A line about names in GASNET_BACKTRACE_TYPE that no mechanism has.
+pub fn problem(config: &Config) -> Option<String> {
+    find(config).1
 }
 
 /// Prints a trace of this thread to `fd`, each line with the node in front. False if no mechanism could, or if this
@@ -182,12 +187,12 @@ mod tests {
         set_own(Some(Own { name: "Mine", print: within, threads: true }));
         let mut config = Config::default();
         config.observe.backtrace_types = vec!["MINE".into(), "EXECINFO".into(), "MINE".into()];
-        let order = find(&config);
+        let order = find(&config).0;
         assert_eq!(order.iter().map(Mechanism::name).collect::<Vec<_>>(), ["Mine", "EXECINFO"]);
         config.observe.backtrace_types.reverse();
         config.observe.backtrace_types = vec!["EXECINFO".into(), "MINE".into()];
         config.observe.backtrace_threads = true;
-        assert_eq!(find(&config)[0].name(), "Mine");
+        assert_eq!(find(&config).0[0].name(), "Mine");
         configure(&config, None);
         assert!(print(2));
         assert!(!is_enabled() && !print_if_enabled(2));

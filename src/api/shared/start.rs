@@ -6,12 +6,13 @@ use super::constants::*;
 use super::{debug as checks, threads};
 use crate::api::failed;
 use crate::api::tools::{debug as tools_debug, env as tools_env, trace as tools_trace};
+use crate::base::config::Config;
 use crate::base::error::{Error, Kind};
 use crate::base::log;
 use crate::job::state::{Client, Job};
 use crate::job::{self, exit};
 use crate::sync::{AtomicU32, Ordering};
-use crate::tools::settings;
+use crate::tools::{backtrace, settings};
 use crate::trace;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -176,8 +177,8 @@ fn report_environment(config: &CStr) {
         let origin = if found.is_tuned { "   (tune file)" } else { "" };
         settings::report(found.name, &format!("{value}{origin}"), found.is_default);
     }
-    if let Some(problem) = job.config().tune_problem.as_deref().filter(|_| job.rank() == 0) {
-        log::advise(problem);
+    if job.rank() == 0 {
+        report_problems(job.config());
     }
     trace::note(
         b'I',
@@ -189,11 +190,17 @@ fn report_environment(config: &CStr) {
             config.to_string_lossy()
         ),
     );
-    if job.rank() == 0 {
-        for (name, near) in crate::base::config::unknown_here() {
-            let hint = near.map_or(String::new(), |near| format!("; is {near} meant?"));
-            log::advise(&format!("environment variable {name} is not known{hint}"));
-        }
+}
+
+/// What is wrong in the environment and does not end the job. One node reports it.
+fn report_problems(config: &Config) {
+    config.tune_problem.iter().chain(&backtrace::problem(config)).for_each(|problem| log::advise(problem));
+    for word in &config.no_catch.unknown {
+        log::advise(&format!("GASNET_NO_CATCH_SIGNAL names an unknown signal: {word}"));
+    }
+    for (name, near) in crate::base::config::unknown_here() {
+        let hint = near.map_or(String::new(), |near| format!("; is {near} meant?"));
+        log::advise(&format!("environment variable {name} is not known{hint}"));
     }
 }
 

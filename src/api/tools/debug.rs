@@ -60,6 +60,10 @@ pub unsafe extern "C" fn gasnett_backtrace_init(exename: *const c_char) {
             let (node, nodes) = log::identity();
             log::set_quiet(config.quiet);
             debug::configure(&config, (nodes > 0).then_some(node));
+            // In a job, node 0 reports it at init.
+            if let Some(problem) = backtrace::problem(&config).filter(|_| nodes == 0) {
+                log::advise(&problem);
+            }
         }
         Err(error) => fatal(format_args!("{error}")),
     }

@@ -128,6 +128,8 @@ pub struct SignalSet {
     pub all: bool,
     /// These signals.
     pub list: Vec<i32>,
+    /// Words that name no signal. Node 0 reports them.
+    pub unknown: Vec<String>,
 }
 
 impl SignalSet {
@@ -153,7 +155,7 @@ pub(super) fn signals(text: &str) -> Option<SignalSet> {
         match signal_number(word) {
             Some(number) => set.list.push(number),
             None if word == "*" => set.all = true,
-            None => crate::base::log::advise(&format!("GASNET_NO_CATCH_SIGNAL names an unknown signal: {word}")),
+            None => set.unknown.push(word.into()),
         }
     }
     Some(set)
