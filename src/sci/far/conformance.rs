@@ -10,7 +10,7 @@ mod memory;
 
 use super::wire::{ADDRESS, Counter, Done, HEAP, Kept, Lost, Readable, Sink, Wire, Writable, area_of, offset_in};
 use crate::sync::{AtomicU64, Ordering};
-use memory::Memory;
+use memory::{Memory, pattern, same};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -199,10 +199,6 @@ pub fn count(of: &AtomicU64) -> u64 {
     of.load(Ordering::Acquire) // ORDERING: ↔ the Release with which the wire counts
 }
 
-fn pattern(seed: usize, i: usize) -> u8 {
-    ((seed + i).wrapping_mul(0x9E37_79B9) >> 11) as u8
-}
-
 /// Bytes of transfers: small ones, those around limits of providers and of this library, long ones.
 const SIZES: [usize; 18] =
     [1, 7, 8, 63, 64, 65, 127, 129, 1000, 4095, 4097, 8192, 16_383, 16_385, 65_536, 262_144, 262_145, SEGMENT - 4096];
@@ -245,14 +241,12 @@ pub fn frames_come_whole_and_in_order<W: Wire>(pair: &Pair<W>) {
         .collect();
     for (from, to) in [(0usize, 1usize), (1, 0)] {
         for (seed, len) in lengths.iter().enumerate() {
-            let frame: Vec<u8> = (0..*len).map(|i| pattern(seed, i)).collect();
-            pair.post(from, to as u32, &frame);
+            pair.post(from, to as u32, pattern(seed, *len));
         }
         pair.until("frames", || pair.came(to) == lengths.len());
         for (seed, (peer, frame)) in pair.frames(to).iter().enumerate() {
             assert_eq!(*peer, from as u32);
-            assert_eq!(frame.len(), lengths[seed], "frame {seed}");
-            assert!(frame.iter().enumerate().all(|(i, byte)| *byte == pattern(seed, i)), "frame {seed}");
+            same(frame, pattern(seed, lengths[seed]), "a frame");
         }
     }
 }
@@ -261,28 +255,26 @@ pub fn a_write_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
     let done = counter();
     for (turn, len) in SIZES.iter().copied().enumerate() {
         let offset = 1 + turn * 37;
-        pair.nodes[1].memory.fill(|_| 0xEE);
-        let source: Vec<u8> = (0..len).map(|i| pattern(turn, i)).collect();
+        pair.nodes[1].memory.fill(0xEE);
+        let source = pattern(turn, len);
         pair.write(0, 1, offset, (source.as_ptr(), len), Kept::UntilDone, Some(done));
         pair.until("a write", || count(done) == turn as u64 + 1);
-        let there = &pair.nodes[1].memory;
-        for i in 0..SEGMENT {
-            let wanted = if (offset..offset + len).contains(&i) { pattern(turn, i - offset) } else { 0xEE };
-            assert_eq!(there.byte(i), wanted, "byte {i} of a write of {len} at {offset}");
-        }
+        let mut wanted = vec![0xEE; SEGMENT];
+        wanted[offset..offset + len].copy_from_slice(source);
+        same(&pair.nodes[1].memory.bytes(0, SEGMENT), &wanted, &format!("a write of {len} at {offset}"));
     }
 }
 
 pub fn a_read_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
     let done = counter();
-    pair.nodes[0].memory.fill(|i| pattern(99, i));
+    pair.nodes[0].memory.fill_with_pattern(99);
     for (turn, len) in SIZES.iter().copied().enumerate() {
         let offset = 3 + turn * 41;
         let mut room = vec![0x55u8; len + 16];
         pair.read(0, 1, offset, (room.as_mut_ptr().wrapping_add(8), len), done);
         pair.until("a read", || count(done) == turn as u64 + 1);
         assert!(room[..8].iter().chain(&room[len + 8..]).all(|byte| *byte == 0x55), "around a read of {len}");
-        assert!((0..len).all(|i| room[8 + i] == pattern(99, offset + i)), "a read of {len}");
+        same(&room[8..8 + len], pattern(99 + offset, len), "a read");
     }
     let len = 4096;
     let room = vec![0u8; len * 64];
@@ -290,21 +282,22 @@ pub fn a_read_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
         pair.read(0, 1, i * len, (room.as_ptr().cast_mut().wrapping_add(i * len), len), done);
     }
     pair.until("reads", || count(done) == SIZES.len() as u64 + 64);
-    assert!((0..room.len()).all(|i| room[i] == pattern(99, i)), "64 reads at once");
+    same(&room, pattern(99, room.len()), "64 reads at once");
 }
 
 pub fn each_area_has_its_own_bytes<W: Wire>(pair: &Pair<W>) {
     const LEN: usize = 100_000;
     let (done, target) = (counter(), &pair.nodes[1]);
-    target.memory.fill(|i| pattern(1, i));
-    target.heap.fill(|_| 0);
-    let source: Vec<u8> = (0..LEN).map(|i| pattern(2, i)).collect();
+    target.memory.fill_with_pattern(1);
+    target.heap.fill(0);
+    let source = pattern(2, LEN);
     let there = offset_in(HEAP, 72) as usize;
     pair.write(0, 1, there, (source.as_ptr(), LEN), Kept::UntilDone, Some(done));
     pair.until("a write to the second area", || count(done) == 1);
-    assert!((0..SEGMENT).all(|i| target.memory.byte(i) == pattern(1, i)), "the first area");
-    let expected = |i: usize| if (72..72 + LEN).contains(&i) { pattern(2, i - 72) } else { 0 };
-    assert!((0..SEGMENT).all(|i| target.heap.byte(i) == expected(i)), "the second area");
+    same(&target.memory.bytes(0, SEGMENT), pattern(1, SEGMENT), "the first area");
+    let mut wanted = vec![0; SEGMENT];
+    wanted[72..72 + LEN].copy_from_slice(source);
+    same(&target.heap.bytes(0, SEGMENT), &wanted, "the second area");
 }
 
 /// The source is overwritten as soon as the call returns. The other node has a thread, because the call may need it.
@@ -313,8 +306,9 @@ pub fn a_kept_now_source_is_free_at_once<W: Wire>(pair: &Pair<W>) {
     let mut counted = 0;
     for (turn, len) in SIZES.iter().copied().enumerate() {
         for with_count in [true, false] {
-            pair.nodes[1].memory.fill(|_| 0);
-            let mut source: Vec<u8> = (0..len).map(|i| pattern(turn, i) | 1).collect();
+            pair.nodes[1].memory.fill(0);
+            let wanted: Vec<u8> = pattern(turn, len).iter().map(|byte| byte | 1).collect();
+            let mut source = wanted.clone();
             with_other(pair, || {
                 pair.write_here(len, &source, Kept::Now, with_count.then_some(done));
                 source.fill(0);
@@ -324,7 +318,7 @@ pub fn a_kept_now_source_is_free_at_once<W: Wire>(pair: &Pair<W>) {
             pair.post(0, 1, b"behind");
             pair.until("the frame", || pair.came(1) == 1);
             pair.frames(1);
-            assert!((0..len).all(|i| pair.nodes[1].memory.byte(i) == pattern(turn, i) | 1), "{len} bytes");
+            same(&pair.nodes[1].memory.bytes(0, len), &wanted, "a write whose source is overwritten");
         }
     }
 }
@@ -369,7 +363,7 @@ pub fn a_frame_comes_after_the_bytes_written_before_it<W: Wire>(pair: &Pair<W>) 
     const ROUNDS: u64 = 500;
     const WORDS: usize = 8192;
     let done = counter();
-    pair.nodes[1].memory.fill(|_| 0);
+    pair.nodes[1].memory.fill(0);
     pair.nodes[1].words.lock().clear();
     let sources: Vec<Vec<u64>> = (1..=ROUNDS).map(|round| vec![round; WORDS]).collect();
     let last = SEGMENT - WORDS * 8;
@@ -401,12 +395,12 @@ pub fn floods_of_writes_come_whole_and_their_sources_are_free<W: Wire>(pair: &Pa
     let (done, small) = (counter(), [0x77u8; 8]);
     let len = |number: usize| 65_000 + number * 7919 % 4000;
     let node = &pair.nodes[0];
-    pair.nodes[1].memory.fill(|_| 0);
+    pair.nodes[1].memory.fill(0);
     let mut source = vec![0u8; PLACE];
     for end in [WRITES - 1, WRITES] {
         let (counted, before) = (end as u64, count(done));
         for number in 0..end {
-            source[..len(number)].iter_mut().enumerate().for_each(|(i, byte)| *byte = pattern(number, i));
+            source[..len(number)].copy_from_slice(pattern(number, len(number)));
             let frame = (number as u64).to_le_bytes();
             let mut framed = [vec![0; node.wire.headroom()], frame.to_vec()].concat();
             match number % 4 {
@@ -425,8 +419,9 @@ pub fn floods_of_writes_come_whole_and_their_sources_are_free<W: Wire>(pair: &Pa
         assert_eq!(frames, expected);
         for number in end - PLACES..end {
             let place = number % PLACES * PLACE;
-            let is_there = |i| pair.nodes[1].memory.byte(place + i) == pattern(number, i);
-            pair.until("the end of a write that nobody counts", || (0..len(number)).all(is_there));
+            let wanted = pattern(number, len(number));
+            let is_there = || pair.nodes[1].memory.bytes(place, wanted.len()) == wanted;
+            pair.until("the end of a write that nobody counts", is_there);
         }
     }
     pair.nodes[1].words.lock().clear();
@@ -437,7 +432,7 @@ pub fn floods_both_ways_come_whole_and_in_order<W: Wire>(pair: &Pair<W>) {
     const FRAMES: usize = 3000;
     let longest = pair.nodes[0].wire.frame_max();
     let frame = |from: usize, number: usize| -> Vec<u8> {
-        let mut frame = vec![pattern(from, number); 8 + number * 7919 % (longest - 8)];
+        let mut frame = vec![pattern(from + number, 1)[0]; 8 + number * 7919 % (longest - 8)];
         frame[..8].copy_from_slice(&(number as u64).to_le_bytes());
         frame
     };
@@ -491,7 +486,7 @@ pub fn both_may_write_with_kept_now_at_once<W: Wire>(pair: &Pair<W>) {
         }
     });
     for me in [0, 1] {
-        assert!((0..len).all(|i| pair.nodes[me].memory.byte(i) == 1 - me as u8 + 4), "the last write to {me}");
+        same(&pair.nodes[me].memory.bytes(0, len), &vec![1 - me as u8 + 4; len], "the last write");
     }
 }
 

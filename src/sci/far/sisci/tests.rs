@@ -83,8 +83,8 @@ fn large_writes_go_straight_to_the_segment() {
         pair.write(0, 1, at, (bytes.as_ptr(), len), Kept::UntilDone, Some(done));
         pair.until("both writes", || conformance::count(done) == 2);
         let there = &pair.nodes[1].memory;
-        assert!((0..len).all(|i| there.byte(at + i) == bytes[i]), "turn {turn}");
-        assert!((len..len + 100).all(|i| there.byte(at + i) == 0xee), "turn {turn}");
+        assert!(there.bytes(at, len) == bytes, "turn {turn}");
+        assert!(there.bytes(at + len, 100) == [0xee; 100], "turn {turn}");
         assert_eq!(straight() > before, len > 64, "turn {turn}");
     }
 }
@@ -103,7 +103,7 @@ fn a_segment_that_the_library_gives_up_is_reached_by_the_ring() {
         let (bytes, done, before) = (vec![turn; LEN], conformance::counter(), count());
         pair.write(0, 1, 64, (bytes.as_ptr(), LEN), Kept::UntilDone, Some(done));
         pair.until("the write", || conformance::count(done) == 1);
-        assert!((0..LEN).all(|i| pair.nodes[1].memory.byte(64 + i) == turn), "turn {turn}");
+        assert!(pair.nodes[1].memory.bytes(64, LEN) == vec![turn; LEN], "turn {turn}");
         count() - before
     };
     assert_eq!(straight_pieces(&pair, 1), (LEN / 65_536 + 1) as u64);
