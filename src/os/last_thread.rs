@@ -1,7 +1,7 @@
 //! The end of a process whose last thread of the client's has ended.
 //!
 //! A client may leave `main` by `pthread_exit`. The system ends a process when its last thread ends, as `exit(0)` does; but the library's threads never end.
-//! So when the main thread ends while there are any, one more looks at the list of threads until they are alone, and then calls `exit(0)`.
+//! So when the main thread ends and the library has started any, one more looks at the list of threads until they are alone, and then calls `exit(0)`.
 //!
 //! The process stays, as it would without this file, if another thread than the main one has called init, if the library starts its first thread after the main one
 //! has ended, or while there is a thread that `own_threads` does not know.
@@ -31,7 +31,7 @@ pub fn watch() {
 }
 
 fn main_ends() {
-    if !own_threads::are_some() {
+    if !own_threads::were_started() {
         return;
     }
     let mask = signal::SignalSet::new(&[]).apply(libc::SIG_BLOCK); // as it is

@@ -6,6 +6,7 @@
 //! Must not know: what the threads do.
 
 use super::{signal, sys};
+use crate::sync::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -15,6 +16,8 @@ use std::{fs, io};
 pub const STACK: usize = 2 << 20;
 
 static LIST: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// A thread was started, though it may not have listed itself yet.
+static STARTED: AtomicBool = AtomicBool::new(false);
 
 fn list() -> MutexGuard<'static, BTreeSet<u32>> {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
@@ -29,6 +32,7 @@ pub fn spawn(name: &str, stack: usize, body: impl FnOnce() + Send + 'static) -> 
         let _listed = listed();
         body();
     };
+    STARTED.store(true, Ordering::Relaxed); // Relaxed: see `were_started`
     signal::with_all_blocked(|| Builder::new().name(name.into()).stack_size(stack).spawn(run))
 }
 
@@ -53,19 +57,21 @@ pub fn of_library<T>(open: impl FnOnce() -> T) -> T {
     let result = open();
     if let (Some(before), Some(after)) = (before, numbers()) {
         list().extend(after.difference(&before));
+        STARTED.store(true, Ordering::Relaxed); // Relaxed: see `were_started`
     }
     result
 }
 
-/// The library has threads in this process.
-pub fn are_some() -> bool {
-    !list().is_empty()
+/// The library has started threads in this process. One that this thread has started counts from then on: it lists itself later, when it runs.
+pub fn were_started() -> bool {
+    STARTED.load(Ordering::Relaxed) // Relaxed: a thread sees what it has stored itself, and others may start threads at any time
 }
 
 /// The client has no thread any more: the main one has ended, and the others are the library's. `None`: nobody knows.
 pub fn are_alone() -> Option<bool> {
-    let all = numbers()?;
+    // Held while the threads are read: one that lists itself afterwards would be struck off, as it is not among those that were read.
     let mut list = list();
+    let all = numbers()?;
     list.retain(|number| all.contains(number)); // the system gives numbers again
     let main = sys::pid() as u32;
     let stat = fs::read_to_string(format!("/proc/self/task/{main}/stat")).ok()?;
@@ -97,7 +103,7 @@ mod tests {
         })
         .unwrap();
         let number = hear.recv().unwrap();
-        assert!(list().contains(&number) && are_some());
+        assert!(list().contains(&number) && were_started());
         assert_eq!(are_alone(), Some(false), "this thread is no thread of the library");
         drop(end);
         ours.join().unwrap();

@@ -10,7 +10,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -358,8 +358,10 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
         thread::sleep(delay);
         kill(victim, child.id() as i32, tag);
     }
-    if !start.acts.is_empty() {
-        let _ = readiness.recv_timeout(PATIENCE / 2); // a job that is never ready is noticed by its exit status
+    // A job that ends before it is ready is noticed by its exit status.
+    if !start.acts.is_empty() && readiness.recv_timeout(PATIENCE / 2) == Err(RecvTimeoutError::Timeout) {
+        kill_all(tag);
+        panic!("not {} nodes are ready: {start:?}", start.nodes);
     }
     for (number, act) in start.acts.iter().enumerate() {
         match act {

@@ -1,7 +1,7 @@
 //! Nothing is left behind: nodes, and what they started, end with the job, however its processes are killed or stopped.
 //! `run` looks for processes of the job after every job and fails if it finds one.
 
-use super::driver::{Act, Victim, both, every, expect, launched, run};
+use super::driver::{Act, Victim, both, every, expect, hosted, launched, run};
 use super::expect_line;
 use std::time::Duration;
 
@@ -22,10 +22,14 @@ fn node_that_becomes_another_program_is_still_the_jobs() {
 
 #[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {
-    for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep", "ready spin"] {
+    for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep"] {
         for start in every(4, script) {
             run(start.with_signals(&[libc::SIGKILL]));
         }
+    }
+    // A program that does not join does not fork either.
+    for start in [launched(4, "ready spin"), hosted(4, "ready spin")] {
+        run(start.with_signals(&[libc::SIGKILL]));
     }
 }
 
