@@ -43,6 +43,8 @@ verdict() { if "${@:2}" >"$said" 2>&1 </dev/null; then pass; else fail "$1"; sho
 none() { if [ -z "$2" ]; then pass; else fail "$1"; head -n 30 <<<"$2" | sed 's/^/    /'; fi; } # WHAT FINDINGS
 show() { tail -n "${1:-25}" "$said" | cut -c 1-300 | sed 's/^/    /'; }
 sum() { say "$checks: $passed passed, $failed failed"; [ "$failed" -eq 0 ]; }
+# A script that gives one of these names to a function of its own would lose its result.
+readonly -f pass fail sum
 
 # Compiles a client of the stage's shared library, with these flags beside the usual ones.
 client() { # SOURCE OUT [FLAG...]

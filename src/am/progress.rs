@@ -292,7 +292,7 @@ impl<A: Adapter> Am<A> {
         });
         if next >= LOOKS_IN_VAIN {
             self.watch.flood.end();
-            // Asked in each step: the header's looks between two steps count in `failed`, so none of its values is sure to be seen here.
+            // Each step asks. The header's looks count in `failed` too, so a step that asked at certain values of it might never come.
             if self.in_handler() {
                 self.running.waits(failed < LOOKS_IN_VAIN);
             }

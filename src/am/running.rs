@@ -46,15 +46,17 @@ pub(super) struct Running {
 enum Waits {
     #[default]
     No,
-    /// When it began, and its last step.
-    Since(Instant, Instant),
+    Since {
+        began: Instant,
+        last_step: Instant,
+    },
     /// For the node's first handler that waited for too long. Others are not.
     Reported,
 }
 
 /// A handler that has waited for so long is reported, once.
 const REPORT_AFTER: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
-/// Two steps of one wait are never so far apart.
+/// Steps that are so far apart are of two waits. Sleeps between steps of one wait are shorter; that of a process that was stopped counts anew.
 const OTHER_WAIT: Duration = Duration::from_secs(2);
 
 impl Running {
@@ -92,15 +94,15 @@ impl Running {
         self.by.load(Ordering::Relaxed) == thread_number()
     }
 
-    /// A handler waits: a step of it, `first` if none came before it in this wait. A wait may begin without a first one, as the header's looks
-    /// are no steps. Debug builds refuse that a handler waits.
+    /// A handler makes a step of a wait, which debug builds refuse. `first`: no step of this wait came before. A wait may have no such step,
+    /// because the header's looks come before it and are not reported here.
     #[cold]
     pub(super) fn waits(&self, first: bool) {
         let mut waits = self.waits.lock();
         let now = Instant::now();
         *waits = match *waits {
             Waits::Reported => Waits::Reported,
-            Waits::Since(began, last) if !first && now - last < OTHER_WAIT => {
+            Waits::Since { began, last_step } if !first && now - last_step < OTHER_WAIT => {
                 if now - began > REPORT_AFTER {
                     log::advise(&format!(
                         "an AM handler has waited for {REPORT_AFTER:?} in GASNET_BLOCKUNTIL or another call. No message of another node is handled meanwhile, so it waits for ever \
@@ -108,10 +110,10 @@ impl Running {
                     ));
                     Waits::Reported
                 } else {
-                    Waits::Since(began, now)
+                    Waits::Since { began, last_step: now }
                 }
             }
-            _ => Waits::Since(now, now),
+            _ => Waits::Since { began: now, last_step: now },
         };
     }
 

@@ -133,9 +133,9 @@ fn find(config: &Config) -> (Vec<Mechanism>, Option<String>) {
     (order, problem)
 }
 
-/// A line about names in GASNET_BACKTRACE_TYPE that no mechanism has.
+/// A line about names in GASNET_BACKTRACE_TYPE that no mechanism has. It looks for the mechanisms only if there are names.
 pub fn problem(config: &Config) -> Option<String> {
-    find(config).1
+    if config.observe.backtrace_types.is_empty() { None } else { find(config).1 }
 }
 
 /// Prints a trace of this thread to `fd`, each line with the node in front. False if no mechanism could, or if this

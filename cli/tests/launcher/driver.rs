@@ -9,8 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -323,7 +322,7 @@ fn attempt(start: &Start, mut watch: impl FnMut(&[u8]) + Send) -> Option<Outcome
     let mut child = command.spawn().unwrap();
     drop(command); // the command holds the writing ends of a joined pipe
     let _ = child.stdin.take().unwrap().write_all(start.stdin.as_bytes()); // a node that does not read it may have ended
-    let (ready, readiness) = channel();
+    let (ready, readiness) = mpsc::channel();
     let out: Box<dyn Read + Send> = match joined {
         Some(reader) => Box::new(fs::File::from(reader)),
         None => Box::new(child.stdout.take().unwrap()),
@@ -349,7 +348,7 @@ fn attempt(start: &Start, mut watch: impl FnMut(&[u8]) + Send) -> Option<Outcome
     Some(outcome)
 }
 
-fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) {
+fn play_user(start: &Start, child: &Child, tag: &str, readiness: &mpsc::Receiver<()>) {
     let send = |signal| {
         // SAFETY: kill touches no memory; the child has not been waited for, so the number is still its own.
         unsafe { libc::kill(child.id() as i32, signal) };
@@ -359,7 +358,7 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &Receiver<()>) 
         kill(victim, child.id() as i32, tag);
     }
     // A job that ends before it is ready is noticed by its exit status.
-    if !start.acts.is_empty() && readiness.recv_timeout(PATIENCE / 2) == Err(RecvTimeoutError::Timeout) {
+    if !start.acts.is_empty() && readiness.recv_timeout(PATIENCE / 2) == Err(mpsc::RecvTimeoutError::Timeout) {
         kill_all(tag);
         panic!("not {} nodes are ready: {start:?}", start.nodes);
     }
@@ -436,8 +435,7 @@ fn wait(child: &mut Child, start: &Start, tag: &str) -> Option<i32> {
 }
 
 fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
-    // The supervisor cleans up before it ends. If it is killed itself, the kernel kills its nodes, which takes a
-    // moment.
+    // The supervisor cleans up before it ends. If it is killed itself, the kernel kills its nodes, which takes a moment.
     let deadline = Instant::now() + Duration::from_secs(5);
     while !processes_with(tag).is_empty() {
         if Instant::now() > deadline {

@@ -1,7 +1,7 @@
 //! Nothing is left behind: nodes, and what they started, end with the job, however its processes are killed or stopped.
 //! `run` looks for processes of the job after every job and fails if it finds one.
 
-use super::driver::{Act, Victim, both, every, expect, hosted, launched, run};
+use super::driver::{Act, Victim, both, every, expect, forked, hosted, launched, run};
 use super::expect_line;
 use std::time::Duration;
 
@@ -27,8 +27,9 @@ fn sigkill_of_the_supervisor_kills_all_nodes() {
             run(start.with_signals(&[libc::SIGKILL]));
         }
     }
-    // A program that does not join does not fork either.
-    for start in [launched(4, "ready spin"), hosted(4, "ready spin")] {
+    // A program that does not join does not fork either: it stays one process.
+    let alone = forked(4, "ready spin").of_nodes(1);
+    for start in [launched(4, "ready spin"), alone, hosted(4, "ready spin")] {
         run(start.with_signals(&[libc::SIGKILL]));
     }
 }

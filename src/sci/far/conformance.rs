@@ -246,7 +246,7 @@ pub fn frames_come_whole_and_in_order<W: Wire>(pair: &Pair<W>) {
         pair.until("frames", || pair.came(to) == lengths.len());
         for (seed, (peer, frame)) in pair.frames(to).iter().enumerate() {
             assert_eq!(*peer, from as u32);
-            same(frame, pattern(seed, lengths[seed]), "a frame");
+            same(frame, pattern(seed, lengths[seed]), &format!("frame {seed}"));
         }
     }
 }
@@ -274,7 +274,7 @@ pub fn a_read_brings_its_bytes_and_no_others<W: Wire>(pair: &Pair<W>) {
         pair.read(0, 1, offset, (room.as_mut_ptr().wrapping_add(8), len), done);
         pair.until("a read", || count(done) == turn as u64 + 1);
         assert!(room[..8].iter().chain(&room[len + 8..]).all(|byte| *byte == 0x55), "around a read of {len}");
-        same(&room[8..8 + len], pattern(99 + offset, len), "a read");
+        same(&room[8..8 + len], pattern(99 + offset, len), &format!("a read of {len} at {offset}"));
     }
     let len = 4096;
     let room = vec![0u8; len * 64];
@@ -318,7 +318,7 @@ pub fn a_kept_now_source_is_free_at_once<W: Wire>(pair: &Pair<W>) {
             pair.post(0, 1, b"behind");
             pair.until("the frame", || pair.came(1) == 1);
             pair.frames(1);
-            same(&pair.nodes[1].memory.bytes(0, len), &wanted, "a write whose source is overwritten");
+            same(&pair.nodes[1].memory.bytes(0, len), &wanted, &format!("a write of {len}"));
         }
     }
 }
@@ -486,7 +486,7 @@ pub fn both_may_write_with_kept_now_at_once<W: Wire>(pair: &Pair<W>) {
         }
     });
     for me in [0, 1] {
-        same(&pair.nodes[me].memory.bytes(0, len), &vec![1 - me as u8 + 4; len], "the last write");
+        same(&pair.nodes[me].memory.bytes(0, len), &vec![1 - me as u8 + 4; len], &format!("the last write to {me}"));
     }
 }
 
