@@ -35,7 +35,7 @@ pub struct Config {
     pub limit: usize,
     /// `SISCI_STRICT`: refuse what cards would not know.
     pub strict: bool,
-    /// `SISCI_FAULT`: every so many checks or connects fail.
+    /// `SISCI_FAULT`.
     pub fault: Fault,
     /// `SISCI_TIMING`: the times of a card.
     pub timing: Option<Timing>,
@@ -52,7 +52,7 @@ pub struct Fault {
     pub pending: u32,
     /// From this sequence check on all say NOT_RETRIABLE.
     pub dead: u32,
-    /// Every so many connects are refused.
+    /// So many connects are refused, the first ones.
     pub connect: u32,
     /// Every so many transfers by DMA end in ERROR, when half of their first MiB is there.
     pub dma: u32,

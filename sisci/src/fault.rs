@@ -83,9 +83,9 @@ pub fn transfer() -> bool {
 
 /// Whether the next connect is refused.
 pub fn connect() -> Result {
-    let every = asked().connect;
-    // Ordering: a counter.
-    if every != 0 && is_due(CONNECTS.fetch_add(1, Ordering::Relaxed) + 1, every) {
+    let refused = asked().connect;
+    // Ordering: a counter, which connects pay for only if it is asked for.
+    if refused != 0 && CONNECTS.fetch_add(1, Ordering::Relaxed) < refused {
         Err(Error::ConnectionRefused)
     } else {
         Ok(())

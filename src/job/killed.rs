@@ -20,10 +20,15 @@ impl Watch {
 
     /// The line for the user of a job that ended with `status`, if there is anything to say.
     pub fn line(&self, status: i32) -> Option<String> {
+        self.line_if(status == 128 + libc::SIGKILL)
+    }
+
+    /// The same where a node was killed or not.
+    pub fn line_if(&self, is_killed: bool) -> Option<String> {
         let grew =
             |(before, now): (&Option<u64>, Option<u64>)| before.zip(now).is_some_and(|(before, now)| now > before);
         let any = self.kills.iter().zip(kills()).any(grew);
-        (any && status == 128 + libc::SIGKILL).then(|| told(self.reserve))
+        (is_killed && any).then(|| told(self.reserve))
     }
 }
 

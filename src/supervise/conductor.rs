@@ -87,8 +87,8 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// `prefix`: the text in front of the loop's own lines. `signals`: the blocked signals that the loop reads, SIGCHLD with them. The
-    /// time limit counts from now on.
+    /// `prefix`: the text in front of the loop's own lines. `signals`: the blocked signals that the loop reads, SIGCHLD with them, and
+    /// SIGCONT if there is a guard. The time limit counts from now on.
     pub fn new(
         prefix: &'static str,
         output: Outlet,
@@ -133,10 +133,16 @@ impl Lead {
             if signal == libc::SIGCHLD {
                 continue;
             }
+            let passed_on = info.ssi_code == libc::SI_QUEUE && info.ssi_ptr as usize == MARKER;
+            if signal == libc::SIGCONT {
+                if !passed_on {
+                    wake_guard();
+                }
+                continue;
+            }
             if info.ssi_code == libc::SI_KERNEL {
                 return Some((signal, true)); // the guard passes on none of these
             }
-            let passed_on = info.ssi_code == libc::SI_QUEUE && info.ssi_ptr as usize == MARKER;
             let [from_guard, from_others] = &mut self.received[signal as usize % 32];
             let (count, twins) = if passed_on { (from_guard, *from_others) } else { (from_others, *from_guard) };
             *count += 1;
@@ -144,6 +150,15 @@ impl Lead {
                 return Some((signal, false));
             }
         }
+    }
+}
+
+// The guard stops when this process stops. Whoever continues this process may not know the guard, for example `gasnet-sci kill`.
+fn wake_guard() {
+    let guard = sys::parent_pid();
+    // The number of a guard in an outer PID namespace is 0.
+    if guard > 1 {
+        sys::kill(guard, libc::SIGCONT);
     }
 }
 

@@ -12,7 +12,8 @@
 //! If both are killed at once, the nodes are still killed, but what they started may stay.
 //!
 //! For the user the guard is the launcher. It passes on signals, stops when the supervisor stops, and ends with its
-//! status. It maps no memory of the job. Must not know: nodes.
+//! status. A supervisor that is continued by somebody else wakes its guard. It maps no memory of the job. Must not know:
+//! nodes.
 
 use super::signals::signal_name;
 use super::spawn::{self, MARKER};
@@ -91,7 +92,7 @@ impl Guard {
             while let Some(info) = sys::read_signal(self.signals.as_fd()) {
                 match info.ssi_signo as c_int {
                     libc::SIGCHLD => self.look_at_supervisor(),
-                    libc::SIGCONT => drop(sys::kill(self.supervisor, libc::SIGCONT)),
+                    libc::SIGCONT => self.wake_supervisor(),
                     // A terminal sends its signals to the whole process group, so the supervisor has got it.
                     _ if info.ssi_code == libc::SI_KERNEL => {}
                     signal => drop(sys::queue_signal(self.supervisor, signal, MARKER)),
@@ -133,6 +134,11 @@ impl Guard {
         if !sys::is_pending(libc::SIGCONT) {
             sys::raise(libc::SIGSTOP);
         }
-        sys::kill(self.supervisor, libc::SIGCONT);
+        self.wake_supervisor();
+    }
+
+    // By the mark the supervisor knows that this process has been woken.
+    fn wake_supervisor(&self) {
+        sys::queue_signal(self.supervisor, libc::SIGCONT, MARKER);
     }
 }

@@ -11,7 +11,7 @@ use super::spawn::{Children, MARKER};
 use crate::os::{family, sys};
 use libc::{c_int, pollfd};
 use std::io::{self, PipeReader, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 mod agent;
@@ -51,8 +51,8 @@ pub struct Options {
     pub farewell: Option<Farewell>,
 }
 
-/// See [`Options::farewell`].
-pub type Farewell = Box<dyn FnOnce() -> Vec<Frame>>;
+/// See [`Options::farewell`]. It is told whether somebody else than the job has killed a node by SIGKILL.
+pub type Farewell = Box<dyn FnOnce(bool) -> Vec<Frame>>;
 
 impl Options {
     /// The options for a job that forked at init.
@@ -76,7 +76,7 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
         Some(link) => Relay::new(link.channel(), streams.into_iter()).map(Outlet::Launcher),
     };
     let prepared = output.and_then(|output| {
-        let signals = sys::SignalSet::new(&[&signals[..], &[libc::SIGCHLD]].concat()).descriptor()?;
+        let signals = heard(signals, options.guard.is_some())?;
         link.as_mut().map_or(Ok(()), |link| link.listen(header))?;
         Ok((output, signals))
     });
@@ -96,6 +96,16 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
     supervisor.clear_up();
     supervisor.tell_done();
     conductor::status(&mut supervisor)
+}
+
+// What brings `signals`, which are blocked, and those about processes.
+fn heard(mut signals: Vec<c_int>, has_guard: bool) -> io::Result<OwnedFd> {
+    signals.push(libc::SIGCHLD);
+    if has_guard {
+        sys::SignalSet::new(&[libc::SIGCONT]).apply(libc::SIG_BLOCK); // the nodes have been started
+        signals.push(libc::SIGCONT);
+    }
+    sys::SignalSet::new(&signals).descriptor()
 }
 
 struct Supervisor {

@@ -41,7 +41,7 @@ pub fn command() -> Command {
                         .long("signal")
                         .value_name("SIGNAL")
                         .default_value("TERM")
-                        .help("the signal that the launcher gets: its nodes get it too"),
+                        .help("the signal that the launcher gets: its nodes get it too; STOP or TSTP stops all that runs for the job until CONT"),
                 ),
         )
         .subcommand(

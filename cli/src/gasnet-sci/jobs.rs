@@ -60,7 +60,10 @@ fn leader(jobs: &[Found], id: u64) -> &Found {
 pub fn kill(options: &ArgMatches) -> io::Result<()> {
     let name = options.get_one::<String>("signal").map_or("TERM", |name| name);
     let problem = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-    let signal = signal_number(name).ok_or_else(|| problem(format!("'{name}' is no signal")))?;
+    let signal = match signal_number(name).ok_or_else(|| problem(format!("'{name}' is no signal")))? {
+        libc::SIGSTOP => libc::SIGTSTP, // the process that it goes to could not stop the nodes
+        signal => signal,
+    };
     let jobs = registry::list();
     for wanted in options.get_many::<String>("jobs").into_iter().flatten() {
         let mut ids: Vec<u64> =
@@ -68,6 +71,7 @@ pub fn kill(options: &ArgMatches) -> io::Result<()> {
         ids.sort_unstable();
         ids.dedup();
         let id = match ids[..] {
+            _ if wanted.is_empty() => return Err(problem("an empty word names no job (gasnet-sci jobs)".into())),
             [id] => id,
             [] => return Err(problem(format!("there is no job {wanted} of yours on this host (gasnet-sci jobs)"))),
             _ => return Err(problem(format!("{} jobs begin with {wanted}: write more of the number", ids.len()))),
@@ -75,6 +79,10 @@ pub fn kill(options: &ArgMatches) -> io::Result<()> {
         let leader = leader(&jobs, id);
         if !leader.is_near {
             let text = format!("job {id:016x} runs in another PID namespace (a container): use gasnet-sci kill there");
+            return Err(problem(text));
+        }
+        if leader.role == Role::Agent && signal == libc::SIGTSTP {
+            let text = format!("job {id:016x} can be stopped only on the host of its launcher");
             return Err(problem(text));
         }
         if !sys::kill(leader.pid, signal) {

@@ -14,7 +14,7 @@ use super::stop::Stop;
 use gasnet_sci::am::region::layout_version;
 use gasnet_sci::base::config::Config;
 use gasnet_sci::boot::HANDOFF;
-use gasnet_sci::job::limits;
+use gasnet_sci::job::{killed, limits};
 use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::topology::Bind;
 use gasnet_sci::os::{cgroup, host, sys};
@@ -208,7 +208,7 @@ fn prepare(start: Start, limits: Option<&str>) -> Result<Duty, Stop> {
     let registered = registry::register(&entry);
     policy.check(&entry, &registry::list()).map_err(|problem| Stop::new(1, problem))?;
     let (order, mapping) = (start.order.clone(), start.mapping.clone());
-    let part = Part::prepare(order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
+    let part = Part::prepare(true, order, mapping, start.file.clone(), start.zeroth.clone(), ranks, &config)?;
     if start.order.verbose {
         part.show();
     }
@@ -262,18 +262,22 @@ impl Duty {
                 Err(error) => return refuse(&mut channel, &Stop::new(1, format!("no pipe for stdin: {error}"))),
             }
         }
+        let watch = killed::Watch::begin(self.config.reserve);
         let (children, exec_errors) = match self.part.start(&header, &memory, 0, None) {
             Ok(started) => started,
             Err(stop) => return refuse(&mut channel, &stop),
         };
         let timeout = Duration::from_secs_f64(self.config.hosts.link_timeout);
         let ranks = self.start.ranks();
-        let farewell =
-            self.part.take_parts().map(|parts| Box::new(move || parts.frames(&ranks)) as supervisor::Farewell);
+        let parts = self.part.take_parts();
+        let farewell = move |is_killed| {
+            let line = watch.line_if(is_killed).map(Frame::Line);
+            line.into_iter().chain(parts.iter().flat_map(|parts| parts.frames(&ranks))).collect()
+        };
         let options = supervisor::Options {
             exec_errors: Some(exec_errors),
             guard,
-            farewell,
+            farewell: Some(Box::new(farewell)),
             link: Some(Link::new(channel, timeout, stdin)),
             ..supervisor::Options::new(NAME)
         };

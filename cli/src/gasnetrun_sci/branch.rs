@@ -5,11 +5,11 @@
 //!
 //! Must not know: jobs, what frames say that are not for itself.
 
-use super::reach::{AGENT, End, Inherited, end_of, fate};
+use super::reach::{self, AGENT, End, Inherited, end_of, fate};
 use gasnet_sci::base::log;
 use gasnet_sci::os::poller::Poller;
 use gasnet_sci::os::{limit, sys};
-use gasnet_sci::supervise::channel::{Channel, Frame};
+use gasnet_sci::supervise::channel::{Channel, Frame, MAGIC};
 use libc::pollfd;
 use std::ffi::OsString;
 use std::fs::File;
@@ -41,6 +41,9 @@ struct Reached {
     output_ended: Option<Instant>,
     // The launcher was told that it has ended.
     told: bool,
+    // The greeting of an agent was in what it printed. The end of that, until then.
+    is_agent: bool,
+    end: Vec<u8>,
 }
 
 impl Reached {
@@ -60,6 +63,8 @@ impl Reached {
             held: Vec::new(),
             output_ended: None,
             told: false,
+            is_agent: false,
+            end: Vec::new(),
         })
     }
 
@@ -94,7 +99,10 @@ impl Reached {
         if let Some(output) = self.output.as_mut().filter(|file| is_ready(file)) {
             match read(output) {
                 Some(bytes) if bytes.is_empty() => {}
-                Some(bytes) => launcher.send(&Frame::Through(host, bytes)),
+                Some(bytes) => {
+                    self.look_for_agent(&bytes);
+                    launcher.send(&Frame::Through(host, bytes));
+                }
                 None => (self.output, self.output_ended) = (None, Some(Instant::now())),
             }
         }
@@ -104,6 +112,14 @@ impl Reached {
                 Some(bytes) => launcher.send(&Frame::Said(host, bytes)),
                 None => self.errors = None,
             }
+        }
+    }
+
+    fn look_for_agent(&mut self, bytes: &[u8]) {
+        if !self.is_agent {
+            self.end.extend_from_slice(bytes);
+            self.is_agent = self.end.windows(MAGIC.len()).any(|some| some == MAGIC);
+            self.end.drain(..self.end.len().saturating_sub(MAGIC.len() - 1));
         }
     }
 
@@ -129,7 +145,7 @@ impl Reached {
 
     fn kill(&mut self) {
         if self.is_running() {
-            let _ = self.child.kill();
+            reach::end(&self.child, self.is_agent);
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn launch(mut order: Order) -> Result<i32, Stop> {
     }
     mapping.as_ref().map_or(Ok(()), Mapping::check_own).map_err(stop)?;
     let ranks = (0..order.nodes).collect();
-    let job = Part::prepare(order, mapping, file, zeroth, ranks, &config)?;
+    let job = Part::prepare(false, order, mapping, file, zeroth, ranks, &config)?;
     if job.order.verbose {
         job.show();
     }

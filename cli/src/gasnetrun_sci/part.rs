@@ -112,6 +112,8 @@ impl std::fmt::Display for Addresses {
 /// The nodes of a job on this host, ready to be started.
 pub struct Part {
     pub order: Order,
+    // An agent's: what the user sees goes through the launcher.
+    is_agents: bool,
     pub file: PathBuf,
     zeroth: OsString,
     /// The ranks of the nodes on this host, in order.
@@ -137,8 +139,10 @@ struct Start<'a> {
 }
 
 impl Part {
-    /// Finds out how the nodes `ranks` run here. Changes this process: its nodes inherit how addresses are chosen.
+    /// Finds out how the nodes `ranks` run here. Changes this process: its nodes inherit how addresses are chosen. `is_agents`: this
+    /// process is an agent, not the launcher.
     pub fn prepare(
+        is_agents: bool,
         order: Order,
         mapping: Option<Mapping>,
         file: PathBuf,
@@ -151,13 +155,13 @@ impl Part {
         let tune_file = tune_file(config);
         let timed = timing::library_path(config, order.nodes)?;
         let addresses = Addresses::choose(&order);
-        Ok(Part { order, file, zeroth, ranks, places, mapping, parts: None, debug, tune_file, timed, addresses })
+        Ok(Part { is_agents, order, file, zeroth, ranks, places, mapping, parts: None, debug, tune_file, timed, addresses })
     }
 
     /// Tells the user what is run.
     pub fn show(&self) {
-        if self.ranks.len() == self.order.nodes as usize {
-            // Of several hosts the launcher has said it.
+        if !self.is_agents {
+            // Before an agent, the launcher has said it.
             let words = self.order.arguments.iter().map(|argument| format!(" {argument:?}"));
             advise(&format!("{} nodes of {:?}{}", self.order.nodes, self.file, words.collect::<String>()));
         }
@@ -240,8 +244,9 @@ impl Part {
                 let open = |file: &Path| OpenOptions::new().append(true).create(true).open(file);
                 Ok(Streams::Files([open(&out)?, open(&err)?]))
             }
-            Output::Here { tag } if self.order.nodes > 1 || *tag => Ok(Streams::Piped),
-            Output::Here { .. } => Ok(Streams::Inherited),
+            // The node of a job of one may write to the launcher's own streams. An agent has none that the user sees.
+            Output::Here { tag: false } if self.order.nodes == 1 && !self.is_agents => Ok(Streams::Inherited),
+            Output::Here { .. } => Ok(Streams::Piped),
         }
     }
 

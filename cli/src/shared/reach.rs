@@ -66,6 +66,13 @@ fn leave_terminal() {
     }
 }
 
+/// Kills a command that runs. Without an agent that has answered, all that it has started goes with it, unless that has left its process
+/// group; an agent ends by itself, and what it supervises with it.
+pub fn end(child: &Child, has_answered: bool) {
+    let pid = child.id() as i32;
+    sys::kill(if has_answered { pid } else { -pid }, libc::SIGKILL);
+}
+
 /// The end of a command; an error: the kernel does not tell, and it counts as ended.
 pub type End = io::Result<ExitStatus>;
 

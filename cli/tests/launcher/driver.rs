@@ -40,6 +40,8 @@ pub enum Act {
     Signal(i32),
     /// Sends this signal to that process's group, which only the job uses.
     Group(i32),
+    /// Sends this signal to the launcher's second process.
+    Deputy(i32),
     /// Waits until every process of the job is stopped (true), or none is.
     Await(bool),
     /// Does nothing for a while.
@@ -349,13 +351,10 @@ fn attempt(start: &Start, mut watch: impl FnMut(&[u8]) + Send) -> Option<Outcome
 }
 
 fn play_user(start: &Start, child: &Child, tag: &str, readiness: &mpsc::Receiver<()>) {
-    let send = |signal| {
-        // SAFETY: kill touches no memory; the child has not been waited for, so the number is still its own.
-        unsafe { libc::kill(child.id() as i32, signal) };
-    };
+    let first = child.id() as i32;
     if let Some((delay, victim)) = start.kill {
         thread::sleep(delay);
-        kill(victim, child.id() as i32, tag);
+        kill(victim, first, tag);
     }
     // A job that ends before it is ready is noticed by its exit status.
     if !start.acts.is_empty() && readiness.recv_timeout(PATIENCE / 2) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -366,13 +365,13 @@ fn play_user(start: &Start, child: &Child, tag: &str, readiness: &mpsc::Receiver
         match act {
             Act::Await(stopped) => await_all(tag, *stopped),
             Act::Pause(time) => thread::sleep(*time),
-            // SAFETY: kill touches no memory; the group was made for this job.
-            Act::Group(signal) => drop(unsafe { libc::kill(-(child.id() as i32), *signal) }),
+            Act::Group(signal) => send(-first, *signal), // the group was made for this job
+            Act::Deputy(signal) => send(deputy(first).unwrap(), *signal),
             Act::Signal(signal) => {
                 if number > 0 && matches!(start.acts[number - 1], Act::Signal(_)) {
                     thread::sleep(Duration::from_millis(300)); // so that two signals do not merge
                 }
-                send(*signal);
+                send(first, *signal);
             }
         }
     }
@@ -448,27 +447,28 @@ fn expect_nothing_left(tag: &str, start: &Start, outcome: &Outcome) {
 }
 
 fn kill_all(tag: &str) {
-    processes_with(tag).iter().for_each(|(pid, _)| kill_one(*pid));
+    processes_with(tag).iter().for_each(|(pid, _)| send(*pid, libc::SIGKILL));
 }
 
-fn kill_one(pid: i32) {
-    // SAFETY: kill touches no memory; the callers found the number by the tag of their job.
-    unsafe { libc::kill(pid, libc::SIGKILL) };
+fn send(pid: i32, signal: i32) {
+    // SAFETY: kill touches no memory. The number is of a child that has not been waited for, or was found by the tag of a job.
+    unsafe { libc::kill(pid, signal) };
+}
+
+fn deputy(supervisor: i32) -> Option<i32> {
+    let children = fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children"));
+    children.ok()?.split_whitespace().next()?.parse().ok()
 }
 
 fn kill(victim: Victim, supervisor: i32, tag: &str) {
     match victim {
-        Victim::Supervisor => kill_one(supervisor),
+        Victim::Supervisor => send(supervisor, libc::SIGKILL),
         Victim::Node => {
             let processes = processes_with(tag);
             let node = processes.iter().rfind(|(pid, _)| *pid != supervisor);
-            kill_one(node.map_or(supervisor, |(pid, _)| *pid));
+            send(node.map_or(supervisor, |(pid, _)| *pid), libc::SIGKILL);
         }
-        Victim::Deputy => {
-            let children = fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children"));
-            let deputy = children.ok().and_then(|list| list.split_whitespace().next()?.parse().ok());
-            kill_one(deputy.unwrap_or(supervisor));
-        }
+        Victim::Deputy => send(deputy(supervisor).unwrap_or(supervisor), libc::SIGKILL),
         Victim::Everybody => kill_all(tag),
     }
 }

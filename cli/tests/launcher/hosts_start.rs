@@ -17,7 +17,7 @@ fn a_host_that_cannot_be_reached_is_named_with_what_the_command_said() {
 
 #[test]
 fn a_host_that_does_not_answer_is_named() {
-    let far = rsh_script("silent", "[ $1 = good ] || { echo Welcome; exec sleep 1000; }; shift; exec \"$@\"");
+    let far = rsh_script("silent", "[ $1 = good ] || { echo Welcome; sleep 1000; }; shift; exec \"$@\"");
     let start = on(2, &["--host", "good,bad"], "join exit:0").with_env("GASNET_SCI_RSH", &far);
     let outcome = run(start.with_env("GASNET_SCI_START_TIMEOUT", "5"));
     assert_eq!(outcome.status, 1, "{outcome:?}");

@@ -81,6 +81,18 @@ fn job_stops_and_goes_on_with_its_launcher() {
     }
 }
 
+/// `gasnet-sci kill` signals the second process, which the first one follows.
+#[test]
+fn job_that_is_stopped_by_its_second_process_goes_on_with_that() {
+    for stop in [libc::SIGTSTP, libc::SIGSTOP] {
+        let wait = if stop == libc::SIGTSTP { Act::Await(true) } else { Act::Pause(Duration::from_millis(200)) };
+        let again = [Act::Deputy(stop), wait, Act::Deputy(libc::SIGCONT), Act::Await(false)];
+        let acts = [&again[..], &again[..], &[Act::Signal(libc::SIGTERM)]].concat();
+        let outcome = run(launched(3, "join attach daemon fence ready spin").with_acts(&acts));
+        assert_eq!(outcome.status, 143, "{outcome:?}");
+    }
+}
+
 #[test]
 fn stopped_job_can_be_killed() {
     let stop = [Act::Signal(libc::SIGTSTP), Act::Await(true), Act::Signal(libc::SIGKILL)];

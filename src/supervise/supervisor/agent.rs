@@ -5,7 +5,7 @@
 
 use super::Supervisor;
 use crate::os::sys;
-use crate::supervise::channel::{Channel, End, Frame};
+use crate::supervise::channel::{Channel, End, Frame, How};
 use crate::supervise::conductor::{self, Hands, readable};
 use crate::supervise::header::{JobHeader, Phase};
 use crate::supervise::outlet::Outlet;
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 
 /// How often the thread that listens for fences looks by itself, in case the kernel refuses to wake it.
 const LISTEN: Duration = Duration::from_millis(100);
+
+/// The status of a shell whose program was killed.
+const KILLED: u8 = 128 + libc::SIGKILL as u8;
 
 /// The agent's side of the channel, and what belongs to it.
 pub struct Link {
@@ -37,6 +40,8 @@ pub struct Link {
     phases: Vec<(u32, Phase)>,
     paused: bool,
     lost: bool,
+    // Before the job killed its nodes, one was killed.
+    has_killed: bool,
 }
 
 impl Link {
@@ -53,6 +58,7 @@ impl Link {
             phases: Vec::new(),
             paused: false,
             lost: false,
+            has_killed: false,
         }
     }
 
@@ -237,7 +243,9 @@ impl Supervisor {
 
     // Leaves the judgement of a node's end to the launcher. False if there is none.
     pub(super) fn tell_end(&mut self, end: &End) -> bool {
-        let Some(link) = &self.link else { return false };
+        let Some(link) = &mut self.link else { return false };
+        let is_killed = matches!(end.how, How::Signal(libc::SIGKILL) | How::Status(KILLED));
+        link.has_killed |= is_killed && self.lead.killed_at.is_none();
         link.send(&Frame::Ended(*end, self.header.exit_code()));
         true
     }
@@ -263,7 +271,7 @@ impl Supervisor {
         let farewell = self.options.farewell.take();
         let Some(link) = &mut self.link else { return };
         if let Some(farewell) = farewell.filter(|_| !link.lost) {
-            farewell().iter().for_each(|frame| link.send(frame));
+            farewell(link.has_killed).iter().for_each(|frame| link.send(frame));
         }
         link.send(&Frame::Done(self.header.exit_code()));
         link.channel.borrow_mut().forgive();

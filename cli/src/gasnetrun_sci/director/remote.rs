@@ -1,7 +1,7 @@
 //! One host as the launcher sees it: the command that reaches it, its agent, and how far that is.
 
 use super::super::place::Load;
-use super::super::reach::{AGENT, End, Inherited, end_of, fate};
+use super::super::reach::{self, AGENT, End, Inherited, end_of, fate};
 use gasnet_sci::base::config::Config;
 use gasnet_sci::os::{host, limit, sys};
 use gasnet_sci::supervise::channel::{Channel, Frame, Hello};
@@ -267,9 +267,9 @@ impl Remote {
     pub fn end(&mut self) {
         self.unwanted = self.through.is_some() && self.gone.is_none();
         if self.status.is_none()
-            && let Some(child) = &mut self.child
+            && let Some(child) = &self.child
         {
-            let _ = child.kill();
+            reach::end(child, self.hello.is_some());
         }
     }
 
