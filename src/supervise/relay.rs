@@ -100,7 +100,7 @@ impl Relay {
     pub(super) fn transfer(&mut self, polled: &[pollfd]) -> bool {
         let ready: Vec<i32> = polled.iter().filter(|entry| entry.revents != 0).map(|entry| entry.fd).collect();
         let mut channel = self.channel.borrow_mut();
-        let (mut any, mut piece) = (false, [0; PIECE]);
+        let (mut any, mut piece) = (false, vec![0; PIECE]);
         let under_way = &mut self.under_way;
         self.sources.retain_mut(|source| {
             if !ready.contains(&source.pipe.as_raw_fd()) {

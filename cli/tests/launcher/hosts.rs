@@ -350,8 +350,11 @@ fn jobs_are_listed_and_may_be_killed_by_number() {
                 let lines: Vec<Vec<&str>> =
                     text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
                 assert_eq!((lines.len(), &lines[0][1..3]), (1, &["4", "4"][..]), "{text}");
-                assert!(!tool(&runtime, &["kill", "nonsuch"]).0);
-                assert_eq!(tool(&runtime, &["kill", &lines[0][0][..9]]), (true, String::new()));
+                assert!(["nonsuch", ""].iter().all(|job| !tool(&runtime, &["kill", job]).0));
+                for signal in ["STOP", "CONT", "TERM"] {
+                    let words = ["kill", "-s", signal, &lines[0][0][..9]];
+                    assert_eq!(tool(&runtime, &words), (true, String::new()));
+                }
             }
         });
         assert_eq!(outcome.status, 143, "{outcome:?}");
@@ -424,6 +427,15 @@ fn time_limits_and_files_of_output_hold_on_all_hosts() {
     let outcome = run(on(4, &["--host", "a,b", "--timeout", "1"], "join fence spin"));
     assert_eq!(outcome.status, 124, "{outcome:?}");
     expect_line(&outcome, &["did not end within 1 s (--timeout)"]);
+}
+
+#[test]
+fn the_output_of_one_node_goes_where_that_of_several_goes() {
+    for options in [&["--host", "a"][..], &["--host", "a:2,b:2"], &["--host", "localhost"]] {
+        let outcome = run(on(1, options, "join attach lines:10 exit:0"));
+        node::check_lines(&outcome.out, 1, 10);
+        assert_eq!((outcome.status, outcome.err.as_str()), (0, "0 9 .........\n"), "{outcome:?}");
+    }
 }
 
 #[test]

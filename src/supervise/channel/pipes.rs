@@ -139,7 +139,7 @@ impl Channel {
     pub fn receive(&mut self) -> Result<Vec<Frame>, String> {
         self.fed = false;
         self.over |= self.ended;
-        let mut piece = [0; 64 << 10];
+        let mut piece = vec![0; 64 << 10]; // not on the stack, which may be small (ulimit -s)
         // A bounded number of reads, so that one channel does not keep its owner from the others.
         for _ in 0..16 {
             let Some(pipes) = &mut self.pipes else { break };
