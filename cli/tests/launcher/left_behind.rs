@@ -22,7 +22,7 @@ fn node_that_becomes_another_program_is_still_the_jobs() {
 
 #[test]
 fn sigkill_of_the_supervisor_kills_all_nodes() {
-    for script in ["join attach fence ready spin", "join ignore:QUIT fence ready sleep"] {
+    for script in ["join attach fence ready busy", "join ignore:QUIT fence ready sleep"] {
         for start in every(4, script) {
             run(start.with_signals(&[libc::SIGKILL]));
         }

@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 unsafe extern "C" {
     fn flockfile(stream: *mut libc::FILE);
@@ -102,12 +102,17 @@ fn perform(name: &str, value: &str) {
             CODE.store(number(), Ordering::Relaxed);
             handle(libc::SIGUSR1, on_usr1);
         }
-        "spin" => spin(),
+        // Computes a tenth of the time, so that the jobs of other tests have cores.
+        "spin" => loop {
+            spin_for(Duration::from_micros(500));
+            thread::sleep(Duration::from_micros(4500));
+        },
+        "busy" => spin_for(Duration::MAX),
         "sleep" => thread::sleep(Duration::from_secs(1000)),
         "sleep_ms" => thread::sleep(Duration::from_millis(value.parse().unwrap())),
         "threads" => {
-            (0..2).for_each(|_| drop(thread::spawn(|| spin())));
-            spin()
+            (0..2).for_each(|_| drop(thread::spawn(|| spin_for(Duration::MAX))));
+            spin_for(Duration::MAX);
         }
         "exit_threads" => exit_threads(number()),
         "stdio_lock" => stdio_lock(),
@@ -304,8 +309,9 @@ extern "C" fn at_exit() {
     write_whole(b"atexit\n");
 }
 
-fn spin() -> ! {
-    loop {
+fn spin_for(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
         std::hint::spin_loop();
     }
 }

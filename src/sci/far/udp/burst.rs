@@ -20,6 +20,7 @@ const LARGE: usize = 4 << 10;
 const SPARE: usize = 64;
 
 /// When new packets go.
+#[cfg_attr(test, derive(Clone))]
 pub struct Burst {
     /// Full packets of a call.
     together: u32,
@@ -103,6 +104,7 @@ impl Burst {
 
 /// Memory for large packets.
 #[derive(Default)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Spare(Vec<Vec<u8>>);
 
 impl Spare {

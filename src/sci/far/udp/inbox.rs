@@ -28,6 +28,7 @@ pub trait Take {
     fn has_room(&self) -> bool;
 }
 
+#[cfg_attr(test, derive(Clone))]
 enum Slot {
     Missing,
     Taken,
@@ -46,6 +47,7 @@ pub enum Answer {
 }
 
 /// The receiving half.
+#[cfg_attr(test, derive(Clone))]
 pub struct Inbox {
     mode: Mode,
     /// The number of the next packet in order.

@@ -24,6 +24,7 @@ const FLOOD: u32 = 8;
 const SILENT: u32 = 2;
 
 /// The sending half.
+#[cfg_attr(test, derive(Clone))]
 pub struct Outbox {
     mode: Mode,
     /// A packet of so many bytes is half full.

@@ -20,6 +20,7 @@ pub(super) enum State {
 }
 
 /// A packet: bytes of the library's own, and perhaps memory of a client behind them.
+#[cfg_attr(test, derive(Clone))]
 pub struct Packet {
     /// Own bytes.
     pub bytes: Vec<u8>,

@@ -55,6 +55,7 @@ pub struct Terms {
 }
 
 /// A pipe.
+#[cfg_attr(test, derive(Clone))]
 pub struct Pipe {
     terms: Terms,
     out: Outbox,

@@ -19,6 +19,7 @@ const RARE: u64 = 60_000_000;
 
 /// The size of datagrams on one way.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Size {
     now: usize,
     /// What the first link takes.

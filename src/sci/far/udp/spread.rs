@@ -21,6 +21,7 @@ const SHORT: u64 = 250;
 
 /// When packets may go.
 #[derive(Default)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Spread {
     /// Packets in a µs; 0: nothing is spread.
     rate: f32,

@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Packets of each run.
 const PACKETS: u32 = 3;
-/// Steps that a schedule chooses; then everything that is sent arrives. Each begins anew, and an exchange of keys takes longer than all the rest.
+/// Steps that a schedule chooses; then everything that is sent arrives. With keys, which cannot be copied, each schedule begins anew, and an
+/// exchange of them takes longer than all the rest.
 const STEPS: usize = 9;
 const STEPS_OF_EXCHANGE: usize = 6;
 
@@ -21,6 +22,7 @@ enum Act {
     Wait,
 }
 
+#[derive(Clone)]
 struct State {
     ends: [End; 2],
     now: u64,
@@ -117,16 +119,24 @@ fn replay(mode: Mode, protection: Protection, path: &[Act]) -> State {
 fn try_everything(mode: Mode, protection: Protection, steps: usize) -> usize {
     let mut known = HashSet::new();
     let mut front = vec![Vec::new()];
-    for _ in 0..steps {
+    for step in 1..=steps {
         let mut next = Vec::new();
         for path in front {
-            for act in replay(mode, protection, &path).acts() {
+            let before = replay(mode, protection, &path);
+            for act in before.acts() {
                 let mut longer: Vec<Act> = path.clone();
                 longer.push(act);
-                let mut state = replay(mode, protection, &longer);
+                let mut state = match protection {
+                    Protection::None => before.clone(),
+                    _ => replay(mode, protection, &path),
+                };
+                state.act(act);
                 if known.insert(state.key()) {
+                    // What `finish` does first is among the acts that are tried next.
                     let is_over = state.is_over();
-                    state.finish(&longer);
+                    if is_over || step == steps {
+                        state.finish(&longer);
+                    }
                     if !is_over {
                         next.push(longer);
                     }

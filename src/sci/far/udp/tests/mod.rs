@@ -61,7 +61,7 @@ fn packet(number: u32, len: usize, is_loose: bool) -> Vec<u8> {
 }
 
 /// What a node has got.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Got {
     /// How often each packet came.
     times: Vec<u32>,
@@ -104,6 +104,7 @@ impl Take for Got {
 }
 
 /// One end: its pipe, and what has come out of it.
+#[derive(Clone)]
 struct End {
     pipe: Pipe,
     got: Got,
