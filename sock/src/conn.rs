@@ -95,9 +95,7 @@ impl Conn {
     /// Whether what is to be read next is the ring's. False: the kernel's.
     pub fn reads_ring(&self) -> bool {
         let way = self.inc();
-        self.is_joined()
-            && way.switch_at.load(Ordering::Acquire) == way.kernel_read.load(Ordering::Acquire)
-            && !way.is_over()
+        self.is_joined() && way.kernel_left(true, 0).is_none() && !way.is_over()
     }
 
     /// Whether what is written next goes to the ring. False: to the kernel.
@@ -163,7 +161,7 @@ impl Conn {
 
     /// Whether a write would not wait, as far as memory tells.
     pub fn can_write(&self) -> bool {
-        self.writes_ring() && (self.out().room() >= ROOM || self.has_shut())
+        self.writes_ring() && (RING - self.out().unread() >= ROOM || self.has_shut())
     }
 
     pub fn is_nonblocking(&self) -> bool {

@@ -4,15 +4,16 @@
 //! descriptor, addresses, options, lifetime, errors. Beside it stand two rings in memory that both sides map.
 //!
 //! 1. A *way* is one direction of a connection: a stream of bytes in three stretches. The first went through the kernel, before both sides had
-//!    found each other; the second through the ring; the third through the kernel again, if somebody *stepped down*. `shared::Way` has the marks.
+//!    found each other; the second through the ring; the third through the kernel again, if somebody *stepped down*. `way` has the marks.
 //! 2. Who sends holds the way's `send_lock`, who receives its `recv_lock`, while bytes are copied, never while it sleeps. All processes
 //!    that hold an end (fork) use the same locks and marks.
 //! 3. Who sleeps arms a bell, looks once more, and sleeps in the kernel with the bell (an eventfd) beside the socket. Who has changed what it
-//!    waits for rings. `ring` has the rules.
+//!    waits for rings. `bell` has the rules.
 //! 4. Whatever the library cannot serve by rings (exec, descriptors that are passed on, stdio) makes it step down first.
 //!
 //! Unsafe code: calls of libc with what the program gave, and memory that two processes share, in which every word is an atomic.
 
+mod bell;
 #[cfg(not(loom))]
 mod calls;
 #[cfg(not(loom))]
@@ -31,7 +32,6 @@ mod poll;
 mod porter;
 #[cfg(not(loom))]
 mod real;
-mod ring;
 #[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
@@ -42,3 +42,5 @@ mod tests;
 mod transfer;
 #[cfg(not(loom))]
 mod wait;
+#[cfg(any(test, not(loom)))]
+mod way;

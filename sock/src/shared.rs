@@ -1,11 +1,10 @@
 //! What both sides of a connection, and all processes that hold it, have in common: one mapping of a memfd, all words atomics.
 
-use crate::ring::Bell;
+use crate::bell::Bell;
+pub use crate::way::{NEVER, RING, To, Way};
 use libc::c_int;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// Bytes of a ring: a power of two. Less than what a core's cache holds, as every byte of it is written and read in turn.
-pub const RING: u64 = 256 << 10;
 /// A reader rings for, and poll reports, room of this many bytes, so that a writer is not woken for each line.
 pub const ROOM: u64 = RING / 4;
 const HEAD: usize = 4096;
@@ -20,42 +19,6 @@ pub const OFFERED: u32 = 0;
 pub const JOINED: u32 = 1;
 /// See `OFFERED`.
 pub const WITHDRAWN: u32 = 2;
-
-/// `switch_at` until the sender goes over to the ring.
-pub const NEVER: u64 = u64::MAX;
-
-/// One direction. `kernel_sent`, `switch_at`, `tail_end`, `tail` are the sender's, under `send_lock`; `kernel_read` and `head` the receiver's,
-/// under `recv_lock`; who steps a way down for the other side holds both.
-#[repr(C, align(128))]
-pub struct Way {
-    /// Bytes that were written to the ring.
-    pub tail: AtomicU64,
-    pub send_lock: Lock,
-    /// The sender's processor, as it was lately.
-    pub send_cpu: AtomicU32,
-    /// `head` as the sender last saw it.
-    pub head_seen: AtomicU64,
-    /// Bytes that went through the kernel before the ring.
-    pub kernel_sent: AtomicU64,
-    /// How often a send found the ring full.
-    pub full: AtomicU32,
-    _pad: [u64; 10],
-    /// Bytes that were read from the ring.
-    pub head: AtomicU64,
-    pub recv_lock: Lock,
-    pub recv_cpu: AtomicU32,
-    pub kernel_read: AtomicU64,
-    _pad2: [u64; 13],
-    /// How many bytes went through the kernel before the ring began.
-    pub switch_at: AtomicU64,
-    /// The sender has shut down: `tail` is the end.
-    pub fin: AtomicU32,
-    /// The ring ends at `tail_end`; the rest goes through the kernel. It is set behind `tail_end`.
-    pub stepped: AtomicU32,
-    pub tail_end: AtomicU64,
-    /// Bytes that were taken out of the ring are not in the kernel yet; nothing may go there before them.
-    pub pumping: AtomicU32,
-}
 
 /// One side.
 #[repr(C, align(64))]
@@ -100,31 +63,6 @@ pub const RESET: u32 = 2;
 pub const IN: usize = 0;
 /// See `IN`.
 pub const OUT: usize = 1;
-
-impl Way {
-    /// Bytes in the ring. Both words are the other side's or a sibling's, so nonsense is possible; no more than the ring holds is believed.
-    pub fn unread(&self) -> u64 {
-        let head = self.head.load(Ordering::Acquire);
-        // ORDERING: Acquire ↔ Release of `tail` in `transfer::put`: the bytes below it are there.
-        self.tail.load(Ordering::Acquire).wrapping_sub(head).min(RING)
-    }
-
-    pub fn room(&self) -> u64 {
-        RING - self.unread()
-    }
-
-    /// Whether the ring is over, and everything else comes through the kernel.
-    pub fn is_over(&self) -> bool {
-        // ORDERING: Acquire ↔ Release in `step`: `tail_end` is there.
-        self.stepped.load(Ordering::Acquire) != 0
-            && self.head.load(Ordering::Acquire) == self.tail_end.load(Ordering::Relaxed)
-    }
-
-    /// Whether sends go to the ring.
-    pub fn is_stepped(&self) -> bool {
-        self.stepped.load(Ordering::Acquire) != 0
-    }
-}
 
 /// A lock between threads of several processes: the holder's number. It is held while bytes are copied. If the holder was killed, the next takes
 /// it over: what it had copied and not published counts as not done.

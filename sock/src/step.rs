@@ -9,7 +9,6 @@ use crate::meet;
 use crate::porter;
 use crate::real;
 use crate::shared::*;
-use crate::transfer;
 use libc::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,21 +78,14 @@ pub fn give(conn: &Arc<Conn>, why: &str) {
         return;
     }
     porter::tell(|| format!("connection {} steps down: {why}", conn.id));
-    transfer::switch(conn);
     let Some(receiving) = way.recv_lock.take() else { return };
-    let (head, tail) = (way.head.load(Ordering::Relaxed), way.tail.load(Ordering::Relaxed));
-    let ring = conn.ring(conn.side);
-    let bytes: Vec<u8> = (0..tail.wrapping_sub(head).min(RING))
-        // SAFETY: within the ring; both locks are held.
-        .map(|n| unsafe { ring.add((head.wrapping_add(n) % RING) as usize).read() })
-        .collect();
+    let (ring, mut bytes) = (conn.ring(conn.side), Vec::new());
     // SAFETY: plain numbers.
     let socket = fds::find(conn).map_or(-1, |fd| fds::hide(unsafe { real::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) }));
-    way.head.store(tail, Ordering::Relaxed);
-    way.tail_end.store(tail, Ordering::Relaxed);
-    way.pumping.store(1, Ordering::Relaxed);
-    // ORDERING: Release ↔ Acquire in `is_stepped`, `is_over`.
-    way.stepped.store(1, Ordering::Release);
+    way.end_ring(|place, count| {
+        // SAFETY: within the ring; both locks are held.
+        bytes.extend((place..place + count).map(|at| unsafe { ring.add(at as usize).read() }));
+    });
     drop((sending, receiving));
     if socket < 0 && !bytes.is_empty() {
         real::complain("a connection lost bytes as it stepped down: no descriptors are left");

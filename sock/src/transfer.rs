@@ -35,6 +35,24 @@ impl<'a> Cursor<'a> {
         None
     }
 
+    /// Bytes that are not done.
+    fn left(&self) -> u64 {
+        let all = self.all.iter().fold(0u64, |sum, iov| sum.saturating_add(iov.iov_len as u64));
+        all - self.done as u64
+    }
+
+    /// Goes on by `count` bytes, which `each` gets: where they are in the program's memory, and how many it is there.
+    fn take(&mut self, mut count: u64, mut each: impl FnMut(*mut u8, usize)) {
+        while let Some((at, len)) = self.piece()
+            && count > 0
+        {
+            let n = (len as u64).min(count);
+            each(at, n as usize);
+            self.advance(n as usize);
+            count -= n;
+        }
+    }
+
     fn advance(&mut self, by: usize) {
         self.done += by;
         while let [first, rest @ ..] = self.all
@@ -90,66 +108,47 @@ pub fn put(conn: &Conn, fd: c_int, cursor: &mut Cursor) -> Result<usize, c_int> 
     }
     // SAFETY: the program's memory.
     let kernel = |it: &mut libc::msghdr| unsafe { real::sendmsg(fd, it, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
-    if !conn.is_joined() {
-        let sent = by_kernel(cursor, u64::MAX, kernel)?;
-        way.kernel_sent.fetch_add(sent as u64, Ordering::Relaxed);
-        return Ok(sent);
+    let is_joined = conn.is_joined();
+    match way.to(is_joined) {
+        To::Kernel if !is_joined => {
+            let sent = by_kernel(cursor, u64::MAX, kernel)?;
+            way.kernel_sent.fetch_add(sent as u64, Ordering::Relaxed);
+            return Ok(sent);
+        }
+        To::Ring if conn.writes_ring() => {}
+        To::Later => return Err(libc::EAGAIN),
+        To::Kernel | To::Ring => {
+            if conn.is_lost() {
+                return Err(conn.lost().unwrap_or(libc::EPIPE));
+            }
+            let sent = by_kernel(cursor, u64::MAX, kernel);
+            if let Err(libc::EPIPE | libc::ECONNRESET) = sent {
+                conn.mark_closed(conn.peer(), RESET);
+            }
+            return sent;
+        }
     }
-    switch(conn);
-    if !conn.writes_ring() {
-        if way.pumping.load(Ordering::Acquire) != 0 {
-            return Err(libc::EAGAIN);
-        }
-        if conn.is_lost() {
-            return Err(conn.lost().unwrap_or(libc::EPIPE));
-        }
-        let sent = by_kernel(cursor, u64::MAX, kernel);
-        if let Err(libc::EPIPE | libc::ECONNRESET) = sent {
-            conn.mark_closed(conn.peer(), RESET);
-        }
-        return sent;
-    }
-    let tail = way.tail.load(Ordering::Relaxed);
-    let mut room = RING - tail.wrapping_sub(way.head_seen.load(Ordering::Relaxed)).min(RING);
-    let (mut at, ring) = (tail, conn.ring(conn.side));
-    while let Some((from, len)) = cursor.piece() {
-        if room < len as u64 {
-            // ORDERING: Acquire ↔ Release in `get`: the reader has copied what was below.
-            let head = way.head.load(Ordering::Acquire);
-            way.head_seen.store(head, Ordering::Relaxed);
-            room = RING - at.wrapping_sub(head).min(RING);
-        }
-        let place = at % RING;
-        let n = (len as u64).min(room).min(RING - place);
-        if n == 0 {
-            break;
-        }
-        // SAFETY: the program's memory; `n` bytes of the ring that the reader does not have.
-        unsafe { std::ptr::copy_nonoverlapping(from, ring.add(place as usize), n as usize) };
-        cursor.advance(n as usize);
-        (at, room) = (at.wrapping_add(n), room - n);
-    }
+    let ring = conn.ring(conn.side);
+    let sent = way.fill(cursor.left(), |place, count| {
+        // SAFETY: within the ring.
+        let mut to = unsafe { ring.add(place as usize) };
+        cursor.take(count, |from, n| {
+            // SAFETY: the program's memory; `n` bytes of the ring that the reader does not have.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
+            // SAFETY: within the ring, or its end.
+            to = unsafe { to.add(n) };
+        });
+    });
     if !cursor.is_empty() {
         way.full.fetch_add(1, Ordering::Relaxed);
     }
-    if at == tail {
+    if sent == 0 {
         return if cursor.is_empty() { Ok(0) } else { Err(libc::EAGAIN) };
     }
     way.send_cpu.store(cpu(), Ordering::Relaxed);
-    // ORDERING: Release ↔ Acquire in `Way::unread`, `get`.
-    way.tail.store(at, Ordering::Release);
     drop(held);
     conn.ring_for(1 - conn.side, IN);
-    Ok(at.wrapping_sub(tail) as usize)
-}
-
-/// The sender knows that it was joined: from here on it sends by the ring. The lock is held.
-pub fn switch(conn: &Conn) {
-    let way = conn.out();
-    if way.switch_at.load(Ordering::Relaxed) == NEVER {
-        // ORDERING: Release ↔ Acquire in `reads_ring`.
-        way.switch_at.store(way.kernel_sent.load(Ordering::Relaxed), Ordering::Release);
-    }
+    Ok(sent as usize)
 }
 
 /// How bytes are taken.
@@ -181,27 +180,25 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
     let mut before = 0; // of the kernel's, and the ring follows
     loop {
         let joined = conn.is_joined();
-        let switch_at = if joined { way.switch_at.load(Ordering::Acquire) } else { NEVER };
-        let read = way.kernel_read.load(Ordering::Relaxed).wrapping_add(if how.peek { before } else { 0 });
-        if switch_at != read && !way.is_over() {
-            let found = by_kernel(cursor, switch_at.wrapping_sub(read), kernel);
+        let ahead = if how.peek { before } else { 0 };
+        if let Some(left) = way.kernel_left(joined, ahead) {
+            let found = by_kernel(cursor, left, kernel);
             if let Ok(n @ 1..) = found {
-                let next = read.wrapping_add(n as u64);
                 if !how.peek {
-                    way.kernel_read.store(next, Ordering::Release);
+                    way.kernel_gave(n as u64);
                 }
                 // Who accepted sends through the kernel: it has not found the offer.
                 if !joined {
                     conn.withdraw();
                 }
                 before += n as u64;
-                if switch_at == next && !cursor.is_empty() {
+                if left == n as u64 && !cursor.is_empty() {
                     continue;
                 }
                 return Ok(before as usize);
             }
-            let is_new = conn.is_joined() && (!joined || way.switch_at.load(Ordering::Acquire) != switch_at);
-            if is_new {
+            let now = conn.is_joined();
+            if now && way.kernel_left(now, ahead) != Some(left) {
                 continue;
             }
             return if before > 0 { Ok(before as usize) } else { found };
@@ -209,7 +206,7 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
         let n = from_ring(conn, cursor, how);
         if n > 0 {
             drop(held);
-            if !how.peek && way.room() >= ROOM {
+            if !how.peek && RING - way.unread() >= ROOM {
                 conn.ring_for(1 - conn.side, OUT);
             }
             ring_on(conn);
@@ -231,7 +228,7 @@ pub fn get(conn: &Conn, fd: c_int, cursor: &mut Cursor, how: How) -> Result<usiz
     }
 }
 
-/// Rule 4 of `ring`: this thread may have drained the bell of others, who sleep though there are bytes, or the end, for them as well.
+/// Rule 4 of `bell`: this thread may have drained the bell of others, who sleep though there are bytes, or the end, for them as well.
 fn ring_on(conn: &Conn) {
     if conn.mine().bells[IN].has_sleepers() && conn.can_read() {
         conn.ring_for(conn.side, IN);
@@ -285,30 +282,23 @@ fn end(conn: &Conn, fd: c_int, how: How, kernel: impl Fn(&mut libc::msghdr) -> i
 }
 
 fn from_ring(conn: &Conn, cursor: &mut Cursor, how: How) -> usize {
-    let way = conn.inc();
-    let head = way.head.load(Ordering::Relaxed);
-    // ORDERING: Acquire ↔ Release in `put`: the bytes below it are there.
-    let tail = way.tail.load(Ordering::Acquire);
-    let mut left = tail.wrapping_sub(head).min(RING);
-    let (mut at, ring) = (head, conn.ring(1 - conn.side));
-    while left > 0
-        && let Some((to, len)) = cursor.piece()
-    {
-        let place = at % RING;
-        let n = (len as u64).min(left).min(RING - place);
-        if !how.trunc {
-            // SAFETY: the program's memory; `n` bytes of the ring that the writer does not have.
-            unsafe { std::ptr::copy_nonoverlapping(ring.add(place as usize), to, n as usize) };
-        }
-        cursor.advance(n as usize);
-        (at, left) = (at.wrapping_add(n), left - n);
-    }
-    if at != head && !how.peek {
+    let (way, ring) = (conn.inc(), conn.ring(1 - conn.side));
+    let got = way.drain(cursor.left(), how.peek, |place, count| {
+        // SAFETY: within the ring.
+        let mut from = unsafe { ring.add(place as usize) };
+        cursor.take(count, |to, n| {
+            if !how.trunc {
+                // SAFETY: the program's memory; `n` bytes of the ring that the writer does not have.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
+            }
+            // SAFETY: within the ring, or its end.
+            from = unsafe { from.add(n) };
+        });
+    });
+    if got > 0 && !how.peek {
         way.recv_cpu.store(cpu(), Ordering::Relaxed);
-        // ORDERING: Release ↔ Acquire in `put`: the bytes were copied before it may write there.
-        way.head.store(at, Ordering::Release);
     }
-    at.wrapping_sub(head) as usize
+    got as usize
 }
 
 /// When a wait of this kind ends; none: never.

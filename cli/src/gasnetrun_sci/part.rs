@@ -155,7 +155,20 @@ impl Part {
         let tune_file = tune_file(config);
         let timed = timing::library_path(config, order.nodes)?;
         let addresses = Addresses::choose(&order);
-        Ok(Part { is_agents, order, file, zeroth, ranks, places, mapping, parts: None, debug, tune_file, timed, addresses })
+        Ok(Part {
+            is_agents,
+            order,
+            file,
+            zeroth,
+            ranks,
+            places,
+            mapping,
+            parts: None,
+            debug,
+            tune_file,
+            timed,
+            addresses,
+        })
     }
 
     /// Tells the user what is run.

@@ -69,8 +69,7 @@ fn what_fails_behind_a_branch_is_named_with_its_host() {
     assert_eq!((outcome.status, outcome.out.as_str()), (1, ""), "{outcome:?}");
     expect_line(&outcome, &["d: cannot resolve d"]);
     expect_line(&outcome, &["host d: '", "ended with status 255 before the agent answered"]);
-    let far =
-        script("tree-silent", "#!/bin/sh\n[ $1 = b ] && { echo Welcome; sleep 1000; }; shift; exec \"$@\"\n");
+    let far = script("tree-silent", "#!/bin/sh\n[ $1 = b ] && { echo Welcome; sleep 1000; }; shift; exec \"$@\"\n");
     let outcome =
         run(tree(5, "join exit:0").with_env("GASNET_SCI_RSH", &far).with_env("GASNET_SCI_START_TIMEOUT", "5"));
     assert_eq!(outcome.status, 1, "{outcome:?}");

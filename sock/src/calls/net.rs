@@ -97,7 +97,7 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     }
     if how != libc::SHUT_RD {
         let held = way.send_lock.take();
-        crate::transfer::switch(&conn);
+        conn.out().switch();
         // ORDERING: Release ↔ Acquire in `transfer::end`: `tail` is the last.
         way.fin.store(1, Ordering::Release);
         drop(held);

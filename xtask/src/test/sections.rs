@@ -118,9 +118,8 @@ impl Section<'_> {
     fn cargo(&mut self, arguments: &str) -> Result<()> {
         // Tests of the launcher mostly wait: with two threads on two cores they took 205 seconds, with four 130.
         let threads = 2 * self.test.repo.cores;
-        let line = format!(
-            "CI_TEST_OFI=1 CI_TEST_PMIX=1 RUST_TEST_THREADS={threads} cargo test --no-fail-fast {arguments}"
-        );
+        let line =
+            format!("CI_TEST_OFI=1 CI_TEST_PMIX=1 RUST_TEST_THREADS={threads} cargo test --no-fail-fast {arguments}");
         let (ended, log) = logged(&mut self.command(&line))?;
         let (mut name, mut failed) = ("", 0);
         let running = Regex::new(r"^ *Running (.*) \(")?;

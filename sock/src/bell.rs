@@ -76,14 +76,14 @@ impl Bell {
 }
 
 #[cfg(all(test, loom))]
-mod tests {
+pub mod tests {
     use super::*;
     use loom::sync::Arc;
     use loom::thread;
     use std::sync::atomic::AtomicU64 as Count; // loom's would be part of the model
 
     /// Runs a model with all orders, and prints how many: `ci/loom` makes a table of it.
-    fn explore(model: impl Fn() + Sync + Send + 'static) {
+    pub fn explore(model: impl Fn() + Sync + Send + 'static) {
         let executions = std::sync::Arc::new(Count::new(0));
         let count = executions.clone();
         let mut builder = loom::model::Builder::new();
