@@ -122,7 +122,7 @@ fn quick_run_has_every_row() {
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("needs 2 cores"));
         return;
     }
-    let output = bench(&["--quick", "--json"]);
+    let output = bench(&["--quick", "--json", "--rounds", "3"]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["version"], 1);

@@ -50,16 +50,18 @@ fn trace(folder: &Folder) -> String {
 }
 
 /// The commands that take long, each short here.
-fn commands(folder: &Folder) -> Vec<Vec<String>> {
+// `is_long`: they take long enough for a time that is left.
+fn commands(folder: &Folder, is_long: bool) -> Vec<Vec<String>> {
+    let (iterations, rounds) = if is_long { (4000, 3) } else { (100, 1) };
     let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
     let traffic = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traffic.json");
     let mut all = vec![
-        words(&format!("place {traffic} --topology torus:5x4 --objective cost+1*link --iterations 4000")),
+        words(&format!("place {traffic} --topology torus:5x4 --objective cost+1*link --iterations {iterations}")),
         words(&format!("tune --quick --out {}", folder.0.join("tune.conf").display())),
         words(&format!("trace {}", trace(folder))),
     ];
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() >= 2) {
-        all.push(words("bench --quick --rounds 3 --only barrier"));
+        all.push(words(&format!("bench --quick --rounds {rounds} --only barrier")));
     }
     all
 }
@@ -71,7 +73,7 @@ fn borrowed(command: &[String]) -> Vec<&str> {
 #[test]
 fn a_terminal_sees_the_share_that_is_done_and_the_time_that_is_left() {
     let folder = Folder::new("terminal-progress");
-    for command in commands(&folder) {
+    for command in commands(&folder, true) {
         let text = at_terminal(&borrowed(&command), &[]);
         let shares: Vec<u32> = text
             .split(&format!("gasnet-sci {}: [", command[0]))
@@ -89,7 +91,7 @@ fn a_terminal_sees_the_share_that_is_done_and_the_time_that_is_left() {
 #[test]
 fn where_there_is_no_terminal_nothing_is_drawn_nor_coloured() {
     let folder = Folder::new("terminal-piped");
-    for command in commands(&folder) {
+    for command in commands(&folder, false) {
         let output = piped(&borrowed(&command), &[]);
         assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
         assert!(!stdout(output).contains('\x1b'), "{command:?}");
@@ -102,7 +104,7 @@ fn where_there_is_no_terminal_nothing_is_drawn_nor_coloured() {
 fn colours_are_where_they_are_seen_and_wanted() {
     let folder = Folder::new("terminal-colours");
     let mut all: Vec<Vec<String>> = ["info", "jobs"].map(|name| vec![name.to_string()]).into();
-    all.extend(commands(&folder).into_iter().filter(|command| command[0] != "tune"));
+    all.extend(commands(&folder, false).into_iter().filter(|command| command[0] != "tune"));
     for command in all {
         let command = borrowed(&command);
         assert!(has_colours(&at_terminal(&command, &[])), "{command:?}");
