@@ -14,15 +14,23 @@ static unsigned char local[AREA];    /* out of the segment */
 static unsigned char check[AREA];
 static unsigned salt;
 
-static unsigned char pattern(size_t i, unsigned s) { return (unsigned char)(i * 7 + (i >> 8) * 13 + s * 31 + me * 101 + 1); }
+/* Byte i of pattern s is 7 i + 13 (i / 256) + 31 s + 101 me + 1. Each 256 of them are a piece of the multiples of 7, of which this one begins at
+ * a multiple of 256: byte by byte, programs without optimisation took nine tenths of their time for them. */
+static const unsigned char *pattern(size_t i, unsigned s) {
+  static unsigned char ramp[512];
+  unsigned k;
+  if (!ramp[511])
+    for (k = 0; k < 512; k++) ramp[k] = (unsigned char)(k * 7);
+  return ramp + (unsigned char)(((i >> 8) * 13 + s * 31 + me * 101 + 1) * 183); /* 7 * 183 is 1 */
+}
 static void fill(unsigned char *p, size_t n, unsigned s) {
   size_t i;
-  for (i = 0; i < n; i++) p[i] = pattern(i, s);
+  for (i = 0; i < n; i += 256) memcpy(p + i, pattern(i, s), n - i < 256 ? n - i : 256);
 }
 static int same(const unsigned char *p, size_t n, unsigned s) {
   size_t i;
-  for (i = 0; i < n; i++)
-    if (p[i] != pattern(i, s)) return 0;
+  for (i = 0; i < n; i += 256)
+    if (memcmp(p + i, pattern(i, s), n - i < 256 ? n - i : 256)) return 0;
   return 1;
 }
 /* This process' area in the segment of `rank`; the last one is a local buffer of the owner. */
