@@ -145,8 +145,17 @@ impl<A: Kit> Party<A> {
     /// Lets all nodes poll until nothing comes and nothing is found for some rounds: so many that a wire which brings things by chance
     /// has brought them all.
     pub fn settle(&self) {
+        self.settle_within(usize::MAX);
+    }
+
+    /// The same, for so many rounds at most. A node that lies may keep messages going for ever: one that waits for credits, and says
+    /// that it has none of those that it has, is asked to return them with each answer that it gives.
+    pub fn settle_within(&self, rounds: usize) {
         let mut quiet = 0;
-        while quiet < 50 {
+        for _ in 0..rounds {
+            if quiet == 50 {
+                return;
+            }
             let came = self.carry();
             let found = (0..self.0.len()).filter(|node| self.poll(*node)).count();
             quiet = if found == 0 && !came { quiet + 1 } else { 0 };

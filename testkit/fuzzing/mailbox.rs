@@ -97,7 +97,7 @@ impl Scene<'_> {
                     break;
                 }
             }
-            self.party.settle();
+            self.party.settle_within(10_000);
         });
         if let (Err(text), 0) = (&end, acting()) {
             let (own, memory) = (text.contains("was given back twice"), text.starts_with("DECK: no memory"));
