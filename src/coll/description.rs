@@ -42,6 +42,10 @@ pub const NAMES: [&str; 19] = [
     "gex_AD_Create",
 ];
 
+/// Names of types and operations of reductions of GASNet-EX, by their bits; others are the client's own.
+const TYPES: [&str; 6] = ["I32", "U32", "I64", "U64", "FLT", "DBL"];
+const OPERATIONS: [&str; 8] = ["AND", "OR", "XOR", "ADD", "SUB", "MULT", "MIN", "MAX"];
+
 /// A description of a call, without its tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Description(pub(super) [u64; WORDS]);
@@ -97,6 +101,7 @@ impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let w = &self.0;
         let number = w[0] as u32;
+        let name: Vec<u8> = w[FILE..].iter().flat_map(|word| word.to_le_bytes()).take_while(|b| *b != 0).collect();
         write!(f, "{}", NAMES.get(number as usize).unwrap_or(&"?"))?;
         if number == DOMAIN {
             write!(f, "(type {:#x}, operations {:#x}, flags {:#x})", w[2] >> 32, w[2] as u32, w[1])?;
@@ -105,12 +110,44 @@ impl fmt::Display for Description {
             if Kind::from_number(number.checked_sub(EX).unwrap_or(number)).is_some_and(Kind::is_rooted) {
                 write!(f, "root {}, ", w[1] >> 32)?;
             }
-            write!(f, "{} bytes, flags {:#x})", w[2], w[1] as u32)?;
+            write!(f, "{} bytes", w[2])?;
+            let function = (w[3] >> 32) as u32;
+            match number.checked_sub(EX).map(Kind::from_number) {
+                // The flags of GASNet-EX say nothing of what is done.
+                Some(Some(Kind::Reduce | Kind::ReduceAll)) if !name.is_empty() => {
+                    let of = |names: &[&'static str], bit: u32| names.get(bit as usize).copied().unwrap_or("USER");
+                    write!(f, ", GEX_DT_{}, GEX_OP_{}", of(&TYPES, function >> 8), of(&OPERATIONS, function & 0xff))?;
+                }
+                Some(_) => {}
+                None => write!(f, ", flags {:#x}", w[1] as u32)?,
+            }
+            write!(f, ")")?;
         }
-        let name: Vec<u8> = w[FILE..].iter().flat_map(|word| word.to_le_bytes()).take_while(|b| *b != 0).collect();
         if !name.is_empty() {
             write!(f, " at {}:{}", String::from_utf8_lossy(&name), w[3] as u32)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_that_differ_in_their_operation_read_differently() {
+        let said = |number: u32, function: u64| {
+            let mut words = [0; WORDS];
+            (words[0], words[1], words[2]) = (number.into(), 0x92, 40);
+            (words[3], words[FILE]) = (function << 32 | 9, u64::from_le_bytes(*b"sum.c\0\0\0"));
+            Description(words).to_string()
+        };
+        assert_eq!(said(17, 2 << 8 | 3), "gex_Coll_ReduceToAllNB(40 bytes, GEX_DT_I64, GEX_OP_ADD) at sum.c:9");
+        assert_eq!(
+            said(15, 6 << 8 | 30),
+            "gex_Coll_ReduceToOneNB(root 0, 40 bytes, GEX_DT_USER, GEX_OP_USER) at sum.c:9"
+        );
+        assert_eq!(said(10, 0), "gex_Coll_BroadcastNB(root 0, 40 bytes) at sum.c:9");
+        assert_eq!(said(4, 0), "gasnet_coll_exchange(40 bytes, flags 0x92) at sum.c:9");
     }
 }

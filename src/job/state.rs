@@ -155,7 +155,7 @@ impl Job {
     /// Blocks until all nodes are up.
     pub fn init(client: Client) -> Result<(), Error> {
         if Job::get().is_ok() {
-            return Err(Error::not_init("gasnet_init was called before"));
+            return Err(Error::not_init("gasnet_init or gex_Client_Init was called before"));
         }
         stay::loaded();
         let (mut config, report) = Config::from_env().map_err(Error::resource)?;
