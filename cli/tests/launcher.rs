@@ -246,7 +246,7 @@ fn one_nodes_exit_ends_the_others_whatever_they_do() {
     for others in ["fence", "busy", "sleep", "threads"] {
         expect_silent(3, &format!("join attach fence @1:exit:5 @0,2:{others}"), 5);
     }
-    for others in ["fence", "sleep"] {
+    for others in ["fence", "spin", "sleep"] {
         expect_silent(3, &format!("join attach fence @0:return:6 @1,2:{others}"), 6);
         expect_silent(3, &format!("join attach fence @0:exit:0 @1,2:{others}"), 0);
     }
@@ -255,7 +255,7 @@ fn one_nodes_exit_ends_the_others_whatever_they_do() {
 
 #[test]
 fn nodes_that_ignore_sigquit_are_killed_after_the_exit_timeout() {
-    for start in every(3, "join attach ignore:QUIT fence @1:exit:5 @0,2:sleep") {
+    for start in every(3, "join attach ignore:QUIT fence @1:exit:5 @0,2:spin") {
         let outcome = run(start.with_env("GASNET_EXITTIMEOUT", "0.4"));
         assert_eq!(outcome.status, 5, "{outcome:?}");
         assert!(outcome.err.contains("0.4 s"), "{}", outcome.err);
@@ -369,7 +369,7 @@ fn no_catch_signal_leaves_dispositions_alone() {
 fn terminating_signal_to_one_node_becomes_sigquit_there_and_ends_the_job() {
     for signal in ["INT", "TERM", "HUP"] {
         let line = format!("*** Caught a signal: SIG{signal}({}) on node 1/3", node::signal(signal));
-        for outcome in expect(3, &format!("join attach quit_handler fence @1:raise:{signal} sleep"), 1) {
+        for outcome in expect(3, &format!("join attach quit_handler fence @1:raise:{signal} spin"), 1) {
             assert!(outcome.err.lines().any(|l| l == line), "{outcome:?}");
             assert_eq!(outcome.out.matches("quit handler\n").count(), 3, "{outcome:?}");
         }

@@ -111,21 +111,28 @@ impl Way {
     /// Writes up to `wanted` bytes to the ring; returns how many fitted. `copy` copies the next so many to a place of it.
     pub fn fill(&self, wanted: u64, mut copy: impl FnMut(u64, u64)) -> u64 {
         let tail = self.tail.load(Ordering::Relaxed);
-        let room = |head| RING - tail.wrapping_sub(head).min(RING);
-        let mut most = room(self.head_seen.load(Ordering::Relaxed));
-        if most < wanted {
-            // ORDERING: Acquire ↔ Release in `drain`: the reader has copied what was below.
-            let head = self.head.load(Ordering::Acquire);
-            self.head_seen.store(head, Ordering::Relaxed);
-            most = room(head);
+        let (mut done, mut head) = (0, self.head_seen.load(Ordering::Relaxed));
+        // Again after each piece: the reader may have made room meanwhile.
+        while done < wanted {
+            let at = tail.wrapping_add(done);
+            let room = |head| RING - at.wrapping_sub(head).min(RING);
+            if room(head) < wanted - done {
+                // ORDERING: Acquire ↔ Release in `drain`: the reader has copied what was below.
+                head = self.head.load(Ordering::Acquire);
+                self.head_seen.store(head, Ordering::Relaxed);
+            }
+            let count = room(head).min(wanted - done);
+            if count == 0 {
+                break;
+            }
+            pieces(at, count, &mut copy);
+            done += count;
         }
-        let count = wanted.min(most);
-        pieces(tail, count, &mut copy);
-        if count > 0 {
+        if done > 0 {
             // ORDERING: Release ↔ Acquire in `unread`, `drain`.
-            self.tail.store(tail.wrapping_add(count), Ordering::Release);
+            self.tail.store(tail.wrapping_add(done), Ordering::Release);
         }
-        count
+        done
     }
 
     // --- the receiver, under `recv_lock` ---
@@ -284,42 +291,51 @@ mod tests {
             }
         }
 
-        /// What `transfer::get` does with one attempt to get a byte.
-        fn get(&self) -> Option<u8> {
+        /// What `transfer::get` does with one attempt to get a byte, or from the ring up to `most`.
+        fn get(&self, most: u64) -> Vec<u8> {
             let _held = self.way.recv_lock.take();
             loop {
                 let is_joined = self.is_joined();
                 if let Some(left) = self.way.kernel_left(is_joined, 0) {
                     if let Some(byte) = self.kernel.lock().unwrap().pop_front() {
                         self.way.kernel_gave(1);
-                        return Some(byte);
+                        return vec![byte];
                     }
                     let is_joined = self.is_joined();
                     if is_joined && self.way.kernel_left(is_joined, 0) != Some(left) {
                         continue;
                     }
-                    return None;
+                    return Vec::new();
                 }
-                let mut byte = None;
-                // SAFETY: the cell is there, and loom looks whether somebody writes it.
-                let take = |place: u64, _| byte = Some(self.ring[place as usize].with(|cell| unsafe { *cell }));
-                if self.way.drain(1, false, take) == 0 && self.way.is_over() {
-                    return self.kernel.lock().unwrap().pop_front();
+                let mut bytes = Vec::new();
+                let take = |place: u64, count| {
+                    for at in place..place + count {
+                        // SAFETY: the cell is there, and loom looks whether somebody writes it.
+                        bytes.push(self.ring[at as usize].with(|cell| unsafe { *cell }));
+                    }
+                };
+                if self.way.drain(most, false, take) == 0 && self.way.is_over() {
+                    bytes.extend(self.kernel.lock().unwrap().pop_front());
                 }
-                return byte;
+                return bytes;
             }
         }
 
-        fn expect(&self, bytes: &[u8]) {
-            for byte in bytes {
-                let got = loop {
-                    match self.get() {
-                        Some(got) => break got,
-                        None => thread::yield_now(),
-                    }
-                };
-                assert_eq!(got, *byte);
+        fn expect(&self, bytes: &[u8], most: u64) {
+            let mut all = Vec::new();
+            while all.len() < bytes.len() {
+                let got = self.get(most);
+                if got.is_empty() {
+                    thread::yield_now();
+                }
+                all.extend(got);
             }
+            assert_eq!(all, bytes);
+        }
+
+        /// All that is there, when nobody else does anything.
+        fn rest(&self) -> Vec<u8> {
+            std::iter::from_fn(|| Some(self.get(1)).filter(|bytes| !bytes.is_empty())).flatten().collect()
         }
 
         /// What `step::give` and its pump do.
@@ -345,8 +361,9 @@ mod tests {
         explore(|| {
             let world = world(true);
             let sender = Arc::clone(&world);
-            let sending = thread::spawn(move || sender.send(&[1, 2, 3]));
-            world.expect(&[1, 2, 3]);
+            // The second piece of bytes goes over the end of the ring.
+            let sending = thread::spawn(move || [&[1][..], &[2, 3]].iter().for_each(|bytes| sender.send(bytes)));
+            world.expect(&[1, 2, 3], 2);
             sending.join().unwrap();
         });
     }
@@ -358,7 +375,7 @@ mod tests {
             let sender = Arc::clone(&world);
             let sending = thread::spawn(move || (1..=3).for_each(|byte| sender.send(&[byte])));
             world.joined.store(1, Ordering::Release);
-            world.expect(&[1, 2, 3]);
+            world.expect(&[1, 2, 3], 1);
             sending.join().unwrap();
         });
     }
@@ -372,12 +389,12 @@ mod tests {
             let (sender, other) = (Arc::clone(&world), Arc::clone(&world));
             let sending = thread::spawn(move || BYTES.iter().take_while(|byte| sender.put(&[**byte]) == 1).count());
             let stepping = thread::spawn(move || other.step_down());
-            let mut got: Vec<u8> = (0..2).filter_map(|_| world.get()).collect();
+            let mut got: Vec<u8> = (0..2).flat_map(|_| world.get(1)).collect();
             let sent = sending.join().unwrap();
             stepping.join().unwrap();
-            got.extend(std::iter::from_fn(|| world.get()));
+            got.extend(world.rest());
             world.send(&BYTES[sent..]);
-            got.extend(std::iter::from_fn(|| world.get()));
+            got.extend(world.rest());
             assert_eq!(got, BYTES);
         });
     }

@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// Status of a job that was ended by its time limit. timeout(1) uses the same one.
 pub const OVERDUE: u8 = 124;
 
+/// The guard may have been about to stop when it was woken, and the kernel drops a SIGCONT that comes just before a SIGSTOP.
+const WAKE_AGAIN: Duration = Duration::from_millis(50);
+
 /// What the loop does its work with.
 pub trait Hands {
     /// What the loop knows.
@@ -75,6 +78,8 @@ pub struct Lead {
     pub failed: bool,
     /// When all nodes were killed, if they were.
     pub killed_at: Option<Instant>,
+    /// The number of this process's guard, if it has one; 0: it is in an outer PID namespace.
+    pub guard: Option<i32>,
     prefix: &'static str,
     signals: OwnedFd,
     time_limit: Option<Duration>,
@@ -82,6 +87,8 @@ pub struct Lead {
     overdue_at: Option<Instant>,
     // How often each signal has come: from the guard, and from other senders.
     received: [[u32; 2]; 32],
+    // When the guard is woken once more.
+    wake_again_at: Option<Instant>,
     // A first poll, which does not wait, has been made. So a system that refuses to tell of ends is noticed at once.
     has_polled: bool,
 }
@@ -108,6 +115,8 @@ impl Lead {
             time_limit,
             overdue_at: time_limit.and_then(|limit| Instant::now().checked_add(limit)),
             received: [[0; 2]; 32],
+            guard: None,
+            wake_again_at: None,
             has_polled: false,
         }
     }
@@ -123,6 +132,13 @@ impl Lead {
         readable(&self.signals)
     }
 
+    // The guard stops when this process stops. Whoever continues this process may not know the guard, for example `gasnet-sci kill`.
+    fn wake_guard(&self) {
+        if self.guard.is_some_and(|guard| guard > 0 && guard == sys::parent_pid()) {
+            sys::kill(sys::parent_pid(), libc::SIGCONT);
+        }
+    }
+
     // The next signal from the user. The second part is true if the kernel sent it for a terminal, to the whole
     // process group: then the nodes have got it already. A signal to a process group also reaches the guard, which
     // passes on what has already come here. Of two such twins the second one is dropped.
@@ -136,7 +152,8 @@ impl Lead {
             let passed_on = info.ssi_code == libc::SI_QUEUE && info.ssi_ptr as usize == MARKER;
             if signal == libc::SIGCONT {
                 if !passed_on {
-                    wake_guard();
+                    self.wake_guard();
+                    self.wake_again_at = Instant::now().checked_add(WAKE_AGAIN);
                 }
                 continue;
             }
@@ -150,15 +167,6 @@ impl Lead {
                 return Some((signal, false));
             }
         }
-    }
-}
-
-// The guard stops when this process stops. Whoever continues this process may not know the guard, for example `gasnet-sci kill`.
-fn wake_guard() {
-    let guard = sys::parent_pid();
-    // The number of a guard in an outer PID namespace is 0.
-    if guard > 1 {
-        sys::kill(guard, libc::SIGCONT);
     }
 }
 
@@ -190,7 +198,7 @@ fn turn(hands: &mut impl Hands) {
     let is_watched = lead.output.watch_reader();
     lead.output.interests(&mut set);
     let at_once = (!std::mem::replace(&mut lead.has_polled, true)).then_some(now);
-    dues.extend([lead.ending.next(), lead.overdue_at, lead.output.next(), at_once]);
+    dues.extend([lead.ending.next(), lead.overdue_at, lead.output.next(), lead.wake_again_at, at_once]);
     let due = dues.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
     if let Err(error) = lead.poller.poll(&mut set, due) {
         hands.deaf(&error);
@@ -211,6 +219,9 @@ fn turn(hands: &mut impl Hands) {
 
 fn look_at_time(hands: &mut impl Hands) {
     let (lead, now) = (hands.lead(), Instant::now());
+    if lead.wake_again_at.take_if(|at| *at <= now).is_some() {
+        lead.wake_guard();
+    }
     if let Some(limit) = lead.time_limit
         && lead.overdue_at.take_if(|at| *at <= now).is_some()
     {

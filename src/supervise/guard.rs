@@ -92,6 +92,8 @@ impl Guard {
             while let Some(info) = sys::read_signal(self.signals.as_fd()) {
                 match info.ssi_signo as c_int {
                     libc::SIGCHLD => self.look_at_supervisor(),
+                    // From the supervisor it is for this process alone: an answer would be answered in turn.
+                    libc::SIGCONT if info.ssi_pid as i32 == self.supervisor => {}
                     libc::SIGCONT => self.wake_supervisor(),
                     // A terminal sends its signals to the whole process group, so the supervisor has got it.
                     _ if info.ssi_code == libc::SI_KERNEL => {}

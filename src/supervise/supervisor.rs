@@ -88,7 +88,8 @@ pub fn run(header: JobHeader, children: Children, mut options: Options) -> i32 {
         }
     };
     let ending = Ending::new(header.nodes(), options.exit_time);
-    let lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
+    let mut lead = Lead::new(options.prefix, output, ending, signals, options.time_limit);
+    lead.guard = options.guard.is_some().then(sys::parent_pid);
     let nodes = list.into_iter().map(Supervised::new).collect();
     let tasks = Tasks::new(descriptors);
     let mut supervisor = Supervisor { lead, header, options, nodes, earlier_children, link, tasks, blind: false };

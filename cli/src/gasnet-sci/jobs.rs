@@ -81,8 +81,8 @@ pub fn kill(options: &ArgMatches) -> io::Result<()> {
             let text = format!("job {id:016x} runs in another PID namespace (a container): use gasnet-sci kill there");
             return Err(problem(text));
         }
-        if leader.role == Role::Agent && signal == libc::SIGTSTP {
-            let text = format!("job {id:016x} can be stopped only on the host of its launcher");
+        if leader.role == Role::Agent && [libc::SIGTSTP, libc::SIGCONT].contains(&signal) {
+            let text = format!("job {id:016x} can be stopped and continued only on the host of its launcher");
             return Err(problem(text));
         }
         if !sys::kill(leader.pid, signal) {

@@ -127,9 +127,9 @@ fn overdue_jobs_end_with_status_124_and_a_line() {
         start.insert_option(&["--timeout", "5"]);
         start
     };
-    // They sleep, because they run at once.
+    // Most of them sleep, because they run at once.
     let scripts =
-        ["ready sleep", "join fence ready sleep", "join attach fence ready sleep", "join attach ignore:QUIT sleep"];
+        ["ready spin", "join fence ready sleep", "join attach fence ready sleep", "join attach ignore:QUIT sleep"];
     at_once(scripts.map(overdue), |start| {
         let outcome = run(start);
         assert_eq!(outcome.status, 124, "{outcome:?}");
@@ -138,7 +138,7 @@ fn overdue_jobs_end_with_status_124_and_a_line() {
             "{outcome:?}"
         );
     });
-    let outcome = run(overdue("join attach buffer:x quit_handler fence sleep"));
+    let outcome = run(overdue("join attach buffer:x quit_handler fence spin"));
     let counts = ["quit handler", "x"].map(|text| outcome.out.matches(text).count());
     assert_eq!((outcome.status, counts), (124, [3, 3]), "{outcome:?}");
 }
